@@ -1,0 +1,92 @@
+"""Everything flowcompose raises.
+
+    FlowComposeError
+    +- DefinitionError (ValueError)   what was written cannot work: raised where it was written
+    +- RunError (RuntimeError)        a run failed: `.result` holds what was achieved
+       +- MemberError                 a member failed: `.agent_name`, `.round`, `.turn`
+       +- OutputError                 a structured answer that could not be had
+       +- MaxTurnsReached             a cap was reached, and `on_limit="raise"` asked for it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flowcompose.core.results import Result
+
+
+class FlowComposeError(Exception):
+    """The root of all errors of this library: catch it to catch them all."""
+
+
+class DefinitionError(FlowComposeError, ValueError):
+    """A definition, an argument or a setting that cannot work.
+
+    Raised before anything runs, with every problem found, not only the first.
+    """
+
+    problems: tuple[str, ...]
+    """One sentence per problem; each quotes the value and says what is allowed."""
+
+    def __init__(self, subject: str, problems: Sequence[str]) -> None:
+        self.subject = subject
+        self.problems = tuple(problems)
+        listed = "".join(f"\n  - {problem}" for problem in self.problems)
+        super().__init__(
+            f"{subject}: {self.problems[0]}"
+            if len(self.problems) == 1
+            else f"{subject}: {len(self.problems)} problems{listed}"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle from the parts: an exception's default is its single message."""
+        return type(self), (self.subject, self.problems)
+
+
+class RunError(FlowComposeError, RuntimeError):
+    """A run that failed. The pattern stays usable."""
+
+    result: Result[Any] | None
+    """The run up to the failure: transcript, critiques, usage, tasks. None if nothing ran yet."""
+
+    def __init__(self, message: str, *, result: Result[Any] | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class MemberError(RunError):
+    """A member failed in its turn; the member's own exception is `__cause__`."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        agent_name: str,
+        round: int,
+        turn: int,
+        result: Result[Any] | None = None,
+    ) -> None:
+        super().__init__(message, result=result)
+        self.agent_name = agent_name
+        """Who was speaking."""
+        self.round = round
+        """In which round, counted from 1."""
+        self.turn = turn
+        """In which turn of the run, counted from 1."""
+
+
+class OutputError(RunError):
+    """A model did not give a structured answer that fits the schema."""
+
+    def __init__(
+        self, message: str, *, answer: str | None = None, result: Result[Any] | None = None
+    ) -> None:
+        super().__init__(message, result=result)
+        self.answer = answer
+        """The last answer as the model gave it, if there was one."""
+
+
+class MaxTurnsReached(RunError):
+    """A cap was reached. Raised only with `on_limit="raise"`; the result is complete."""

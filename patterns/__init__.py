@@ -1,0 +1,1 @@
+"""Who speaks when: one turn loop, and the patterns that schedule it."""

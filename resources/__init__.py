@@ -1,0 +1,1 @@
+"""What is remembered: the contributions transcript and the audit tasks."""

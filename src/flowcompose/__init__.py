@@ -1,0 +1,1 @@
+"""Flows in which several agents work on one goal, compiled to LangGraph."""
