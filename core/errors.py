@@ -1,11 +1,11 @@
 """Everything flowcompose raises.
 
-    FlowComposeError
-    +- DefinitionError (ValueError)   what was written cannot work: raised where it was written
-    +- RunError (RuntimeError)        a run failed: `.result` holds what was achieved
-       +- MemberError                 a member failed: `.agent_name`, `.round`, `.turn`
-       +- OutputError                 a structured answer that could not be had
-       +- MaxTurnsReached             a cap was reached, and `on_limit="raise"` asked for it
+FlowComposeError
++- DefinitionError (ValueError)   what was written cannot work: raised where it was written
++- RunError (RuntimeError)        a run failed: `.result` holds what was achieved
+   +- MemberError                 a member failed: `.agent_name`, `.round`, `.turn`
+   +- OutputError                 a structured answer that could not be had
+   +- MaxTurnsReached             a cap was reached, and `on_limit="raise"` asked for it
 """
 
 from __future__ import annotations
@@ -88,5 +88,5 @@ class OutputError(RunError):
         """The last answer as the model gave it, if there was one."""
 
 
-class MaxTurnsReached(RunError):
+class MaxTurnsReached(RunError):  # noqa: N818 - it names what happened, and is public
     """A cap was reached. Raised only with `on_limit="raise"`; the result is complete."""

@@ -1,1 +1,61 @@
-"""Flows in which several agents work on one goal, compiled to LangGraph."""
+"""Flows in which several agents work on one goal, compiled to LangGraph.
+
+Name a roster and a pattern: `round_robin(...)` gives a LangGraph graph that streams with
+speaker identity, checkpoints every turn, resumes after a crash, nests as a step of a larger
+graph, and ends with a typed result that says why it ended.
+"""
+
+from flowcompose.core.capability import capability
+from flowcompose.core.context import Context
+from flowcompose.core.errors import (
+    DefinitionError,
+    FlowComposeError,
+    MaxTurnsReached,
+    MemberError,
+    OutputError,
+    RunError,
+)
+from flowcompose.core.generator import generator
+from flowcompose.core.models import configure_models
+from flowcompose.core.results import RefereeCritique, Result, Stop
+from flowcompose.core.retry import Retry
+from flowcompose.core.turn_input import TurnInput
+from flowcompose.patterns.round_robin import RoundRobinFinalShape, round_robin
+from flowcompose.patterns.turn_loop.pattern import Pattern
+from flowcompose.patterns.turn_loop.plan import Visibility
+from flowcompose.patterns.turn_loop.roster import RosterEntry
+from flowcompose.resources.contributions import Contribution
+from flowcompose.resources.resource import create_round_robin_contributions
+from flowcompose.resources.usage import Usage
+
+__all__ = [  # noqa: RUF022 - in groups, for reading
+    # patterns
+    "round_robin",
+    "RosterEntry",
+    "Visibility",
+    # blocks, and what they receive
+    "generator",
+    "capability",
+    "Context",
+    "TurnInput",
+    # shared state
+    "create_round_robin_contributions",
+    # what a factory returns, and what a run gives
+    "Pattern",
+    "Result",
+    "Contribution",
+    "RefereeCritique",
+    "RoundRobinFinalShape",
+    "Stop",
+    "Usage",
+    # settings
+    "configure_models",
+    "Retry",
+    # errors
+    "FlowComposeError",
+    "DefinitionError",
+    "RunError",
+    "MemberError",
+    "OutputError",
+    "MaxTurnsReached",
+]

@@ -1,0 +1,112 @@
+"""Calling anything that takes a value and gives one, sync and async, in one way.
+
+A plain function, a LangChain Runnable, a compiled graph and our own generators all become a
+`Block`. A sync function in an async run goes to a thread: it may wait for a file or a
+socket, and others must not wait with it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import run_in_executor
+
+from flowcompose.core.context import Context
+from flowcompose.core.functions import async_in_sync, describe, is_async, takes_context
+
+
+@runtime_checkable
+class Block(Protocol):
+    """Anything that takes a value and gives one."""
+
+    name: str
+
+    @property
+    def async_only(self) -> bool:
+        """Whether it only works with `arun`."""
+        ...
+
+    def run(self, value: Any, ctx: Context) -> Any:
+        """Give the block's value, on the sync path."""
+        ...
+
+    async def arun(self, value: Any, ctx: Context) -> Any:
+        """Give the block's value, on the async path."""
+        ...
+
+
+BlockLike = Callable[..., Any] | Runnable[Any, Any] | Block
+"""What is accepted wherever a block is taken."""
+
+
+class FunctionBlock:
+    """A plain function: one parameter gets the value, a second one the context."""
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        self.function = function
+        self.name = name or describe(function)
+        self.async_only = is_async(function)
+        self._with_context = takes_context(function)
+
+    def run(self, value: Any, ctx: Context) -> Any:
+        """Call the function."""
+        given = self._call(value, ctx)
+        if inspect.isawaitable(given):
+            raise async_in_sync(repr(self.name), given)
+        return given
+
+    async def arun(self, value: Any, ctx: Context) -> Any:
+        """Call the function: a coroutine here, a plain one in a thread."""
+        if self.async_only:
+            return await self._call(value, ctx)
+        given = await run_in_executor(None, self._call, value, ctx)
+        return await given if inspect.isawaitable(given) else given
+
+    def _call(self, value: Any, ctx: Context) -> Any:
+        return self.function(value, ctx) if self._with_context else self.function(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class RunnableBlock:
+    """A LangChain Runnable; it gets the run's config, so it streams and is traced."""
+
+    async_only = False
+
+    def __init__(self, runnable: Runnable[Any, Any]) -> None:
+        self.runnable = runnable
+        self.name = runnable.get_name()
+
+    def run(self, value: Any, ctx: Context) -> Any:
+        """Invoke it."""
+        return self.runnable.invoke(value, ctx.config)
+
+    async def arun(self, value: Any, ctx: Context) -> Any:
+        """Invoke it on the event loop."""
+        return await self.runnable.ainvoke(value, ctx.config)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def as_block(block: BlockLike) -> Block:
+    """Give a `Block` for anything that can be one.
+
+    Raises:
+        TypeError: It cannot; the message says what can.
+    """
+    if isinstance(block, Block):
+        return block
+    if isinstance(block, Runnable):
+        return RunnableBlock(block)
+    if callable(block) and not isinstance(block, type):
+        return FunctionBlock(block)
+    msg = (
+        f"{block!r} is no block; a block is a function, a generator, a pattern, "
+        "a LangChain Runnable or a compiled graph"
+    )
+    raise TypeError(msg)

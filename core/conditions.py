@@ -1,0 +1,248 @@
+"""Ready-made stop conditions, and how any two are combined.
+
+A condition looks at what members said in the whole run so far, never at the goal. All are
+stateless: one object serves any number of runs. They combine with `|`, `&` and `~`, among
+themselves and with plain functions `(ctx) -> bool`, and the result's `stop.by` names the
+part that fired.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from flowcompose.core.context import Context
+from flowcompose.core.definition import Problems
+from flowcompose.core.functions import async_in_sync, describe, is_async
+
+Predicate = Callable[[Context], bool] | Callable[[Context], Awaitable[bool]]
+
+__all__ = ["Condition", "Predicate", "as_condition", "max_messages", "text_mention"]
+
+
+class Condition(ABC):
+    """A reason to stop. Subclass it only to give a predicate a name and a readable repr."""
+
+    @abstractmethod
+    def fired(self, ctx: Context) -> Condition | None:
+        """Give the part of this condition that holds, or None."""
+
+    async def afired(self, ctx: Context) -> Condition | None:
+        """The same, for conditions that wait for something."""
+        return self.fired(ctx)
+
+    @property
+    def async_parts(self) -> tuple[str, ...]:
+        """The parts that only work with `arun`."""
+        return ()
+
+    def __call__(self, ctx: Context) -> bool:
+        """Say whether the condition holds."""
+        return self.fired(ctx) is not None
+
+    def __or__(self, other: Condition | Predicate) -> Condition:
+        return AnyOf(self, as_condition(other))
+
+    def __ror__(self, other: Predicate) -> Condition:
+        return AnyOf(as_condition(other), self)
+
+    def __and__(self, other: Condition | Predicate) -> Condition:
+        return AllOf(self, as_condition(other))
+
+    def __rand__(self, other: Predicate) -> Condition:
+        return AllOf(as_condition(other), self)
+
+    def __invert__(self) -> Condition:
+        return Not(self)
+
+
+@dataclass(frozen=True)
+class _Simple(Condition, ABC):
+    """A condition without parts."""
+
+    @abstractmethod
+    def holds(self, ctx: Context) -> bool: ...
+
+    def fired(self, ctx: Context) -> Condition | None:
+        return self if self.holds(ctx) else None
+
+
+@dataclass(frozen=True)
+class _TextMention(_Simple):
+    text: str
+    sources: tuple[str, ...] | None = None
+
+    def holds(self, ctx: Context) -> bool:
+        return any(
+            self.text in entry["text"]
+            for entry in ctx.contributions.raw
+            if self.sources is None or entry["agent_name"] in self.sources
+        )
+
+    def __repr__(self) -> str:
+        sources = "" if self.sources is None else f", sources={list(self.sources)!r}"
+        return f"text_mention({self.text!r}{sources})"
+
+
+@dataclass(frozen=True)
+class _MaxMessages(_Simple):
+    n: int
+
+    def holds(self, ctx: Context) -> bool:
+        return len(ctx.contributions) >= self.n
+
+    def __repr__(self) -> str:
+        return f"max_messages({self.n})"
+
+
+@dataclass(frozen=True)
+class _Function(Condition):
+    function: Predicate
+
+    def fired(self, ctx: Context) -> Condition | None:
+        held = self.function(ctx)
+        if inspect.isawaitable(held):
+            raise async_in_sync(repr(self), held)
+        return self if held else None
+
+    async def afired(self, ctx: Context) -> Condition | None:
+        held = self.function(ctx)
+        return self if (await held if inspect.isawaitable(held) else held) else None
+
+    @property
+    def async_parts(self) -> tuple[str, ...]:
+        return (repr(self),) if is_async(self.function) else ()
+
+    def __repr__(self) -> str:
+        return describe(self.function)
+
+
+class _Combined(Condition, ABC):
+    def __init__(self, left: Condition, right: Condition) -> None:
+        self.left = left
+        self.right = right
+
+    @property
+    def async_parts(self) -> tuple[str, ...]:
+        return self.left.async_parts + self.right.async_parts
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.left, self.right))
+
+
+class AnyOf(_Combined):
+    """Holds when one of two holds; the first that does is named."""
+
+    def fired(self, ctx: Context) -> Condition | None:
+        """Give the first part that holds."""
+        return self.left.fired(ctx) or self.right.fired(ctx)
+
+    async def afired(self, ctx: Context) -> Condition | None:
+        """Give the first part that holds."""
+        return await self.left.afired(ctx) or await self.right.afired(ctx)
+
+    def __repr__(self) -> str:
+        return f"{self.left!r} | {self.right!r}"
+
+
+class AllOf(_Combined):
+    """Holds when both hold; the whole is named."""
+
+    def fired(self, ctx: Context) -> Condition | None:
+        """Give this condition if both parts hold."""
+        return self if self.left.fired(ctx) and self.right.fired(ctx) else None
+
+    async def afired(self, ctx: Context) -> Condition | None:
+        """Give this condition if both parts hold."""
+        return self if await self.left.afired(ctx) and await self.right.afired(ctx) else None
+
+    def __repr__(self) -> str:
+        return " & ".join(_bracketed(part) for part in (self.left, self.right))
+
+
+@dataclass(frozen=True)
+class Not(Condition):
+    """Holds when its part does not."""
+
+    part: Condition
+
+    def fired(self, ctx: Context) -> Condition | None:
+        """Give this condition if its part does not hold."""
+        return None if self.part.fired(ctx) else self
+
+    async def afired(self, ctx: Context) -> Condition | None:
+        """Give this condition if its part does not hold."""
+        return None if await self.part.afired(ctx) else self
+
+    @property
+    def async_parts(self) -> tuple[str, ...]:
+        """The part's."""
+        return self.part.async_parts
+
+    def __repr__(self) -> str:
+        inner = f"({self.part!r})" if isinstance(self.part, _Combined) else repr(self.part)
+        return f"~{inner}"
+
+
+def _bracketed(part: Condition) -> str:
+    return f"({part!r})" if isinstance(part, AnyOf) else repr(part)
+
+
+def as_condition(predicate: Condition | Predicate) -> Condition:
+    """Give a condition for anything that `terminate_when` takes."""
+    return predicate if isinstance(predicate, Condition) else _Function(predicate)
+
+
+def text_mention(text: str, sources: Sequence[str] | None = None) -> Condition:
+    """Stop once a member has said `text`.
+
+    Choose it when members are told to say a word such as APPROVE. For anything finer, write
+    a function of the context.
+
+    Args:
+        text: What to look for, case-sensitive, anywhere in a contribution. The goal, critiques
+            and earlier conversations are not searched.
+        sources: Only what these members said; None for all.
+
+    Raises:
+        DefinitionError: `text` is empty or not a string, or `sources` is not a list of names.
+
+    Example:
+        ```python
+        from flowcompose.core.conditions import max_messages, text_mention
+
+        print(text_mention("APPROVE", sources=["editor"]) | max_messages(12))
+        #> text_mention('APPROVE', sources=['editor']) | max_messages(12)
+        ```
+    """
+    problems = Problems("text_mention")
+    problems.check(isinstance(text, str) and bool(text), f"text must not be empty, got {text!r}")  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+    names = sources is None or (
+        not isinstance(sources, str) and all(isinstance(name, str) for name in sources)  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+    )
+    problems.check(names, f"sources must be a list of member names or None, got {sources!r}")
+    problems.raise_if_any()
+    return _TextMention(text, None if sources is None else tuple(sources))
+
+
+def max_messages(n: int) -> Condition:
+    """Stop once `n` contributions were made in the run.
+
+    For a plain cap use the pattern's own `max_rounds`; this one is for combining with others.
+
+    Args:
+        n: Contributions, at least 1. Failed turns do not count.
+
+    Raises:
+        DefinitionError: `n` is not a whole number above 0.
+    """
+    problems = Problems("max_messages")
+    whole = isinstance(n, int) and not isinstance(n, bool) and n > 0  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+    problems.check(whole, f"n must be a whole number > 0, got {n!r}")
+    problems.raise_if_any()
+    return _MaxMessages(n)

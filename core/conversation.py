@@ -1,0 +1,112 @@
+"""Driving a generator's exchange with its model, on either path.
+
+The exchange itself is written once, in `core/generator.py`, as steps that ask for something
+and are sent the answer. Here the asking is done: sync or async, with retries, counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.exceptions import OutputParserException
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import ValidationError
+from tenacity import RetryCallState
+
+from flowcompose.core.context import Context
+from flowcompose.core.retry import Retry, aretrying, retrying
+from flowcompose.core.stream import emit
+from flowcompose.core.structured import Unfit
+from flowcompose.core.tools import Toolbox
+
+
+@dataclass(frozen=True)
+class AskModel:
+    """Ask for one answer. `structured` answers are mappings with the `raw` message in them."""
+
+    model: Runnable[Any, Any]
+    messages: Sequence[BaseMessage]
+    structured: bool = False
+
+
+@dataclass(frozen=True)
+class UseTools:
+    """Run the tool calls of an answer."""
+
+    toolbox: Toolbox
+    calls: Sequence[ToolCall]
+
+
+Steps = Generator[AskModel | UseTools, Any, Any]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One call of a generator: where it happens, and how patient it is."""
+
+    ctx: Context
+    config: RunnableConfig
+    retry: Retry
+
+    def run(self, steps: Steps) -> Any:
+        """Go through the steps on the sync path."""
+        answer: Any = None
+        while True:
+            try:
+                wanted = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            answer = self._answer(wanted)
+
+    async def arun(self, steps: Steps) -> Any:
+        """Go through the steps on the async path."""
+        answer: Any = None
+        while True:
+            try:
+                wanted = steps.send(answer)
+            except StopIteration as done:
+                return done.value
+            answer = await self._aanswer(wanted)
+
+    def _answer(self, wanted: AskModel | UseTools) -> Any:
+        if isinstance(wanted, UseTools):
+            return wanted.toolbox.call_all(wanted.calls, self.ctx)
+        try:
+            for attempt in retrying(self.retry, self._notice):
+                with attempt:
+                    return self._counted(wanted.model.invoke(wanted.messages, self.config))
+        except Exception as error:
+            return _unfit_or_raise(wanted, error)
+
+    async def _aanswer(self, wanted: AskModel | UseTools) -> Any:
+        if isinstance(wanted, UseTools):
+            return await wanted.toolbox.acall_all(wanted.calls, self.ctx)
+        try:
+            async for attempt in aretrying(self.retry, self._notice):
+                with attempt:
+                    return self._counted(await wanted.model.ainvoke(wanted.messages, self.config))
+        except Exception as error:
+            return _unfit_or_raise(wanted, error)
+
+    def _counted(self, answer: Any) -> Any:
+        message = answer["raw"] if isinstance(answer, dict) else answer
+        if isinstance(message, AIMessage):
+            self.ctx.meter.add(message)
+        return answer  # pyright: ignore[reportUnknownVariableType] - the engine's Any
+
+    def _notice(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        wait = state.next_action.sleep if state.next_action else 0.0
+        emit("turn_retried", self.ctx, reason=f"{type(error).__name__}: {error}", wait=wait)
+
+
+def _unfit_or_raise(wanted: AskModel, error: Exception) -> Unfit:
+    """Take a structured answer that could not be read as one to ask again; raise all else."""
+    named = type(error).__name__ == "LengthFinishReasonError"  # openai is not imported for this
+    if wanted.structured and (named or isinstance(error, (ValidationError, OutputParserException))):
+        why = "the answer was cut off: be shorter" if named else str(error)
+        return Unfit(why, "")
+    raise error

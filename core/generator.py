@@ -1,0 +1,253 @@
+"""A model call as a block: prompt, tools, and an answer that may have to fit a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
+from pydantic import BaseModel
+
+from flowcompose.core.capability import Capability
+from flowcompose.core.context import Context
+from flowcompose.core.conversation import AskModel, Conversation, Steps, UseTools
+from flowcompose.core.definition import Problems
+from flowcompose.core.errors import OutputError
+from flowcompose.core.functions import takes_context
+from flowcompose.core.models import CHAT, ModelLike, problems_of_model, resolve_model
+from flowcompose.core.prompt import Text, joined, problems_of_text, render
+from flowcompose.core.retry import Retry
+from flowcompose.core.structured import Unfit, asking_for, read_answer
+from flowcompose.core.tools import Toolbox, ToolLike, as_tool, problems_of_tools
+from flowcompose.core.turn_input import TurnInput
+
+MAX_TOOL_ROUNDS = 10
+"""After so many answers with tool calls, the model is asked once more, without tools."""
+
+Closing = str | Sequence[BaseMessage]
+User = Closing | Callable[..., Closing]
+
+
+class Generator(Runnable[Any, Any]):
+    """A model call as a block. Made by `generator`; a LangChain Runnable as well."""
+
+    async_only = False
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        prompt: Text | None,
+        user: User | None,
+        model: ModelLike | None,
+        output_schema: type[BaseModel] | None,
+        tools: Sequence[ToolLike],
+        uses: Sequence[Capability],
+        context: Text | None,
+        retry: Retry,
+        stream: bool,
+        default_model: str = CHAT,
+    ) -> None:
+        self.name: str = name
+        self.schema = output_schema
+        self._model = model or next((each.model for each in uses if each.model), None)
+        self._default_model = default_model
+        self._system = joined(
+            [prompt, *(u.instructions for u in uses), context, *(u.context for u in uses)]
+        )
+        self._user = user
+        self._retry = retry
+        self._stream = stream and output_schema is None
+        owned = [*tools, *(tool for each in uses for tool in each.tools)]
+        self._toolbox = Toolbox([as_tool(tool) for tool in owned])
+
+    def run(self, value: Any, ctx: Context) -> Any:
+        """Ask the model; gives the text, or an object of the output schema."""
+        return self._conversation(ctx).run(self._steps(value, ctx))
+
+    async def arun(self, value: Any, ctx: Context) -> Any:
+        """Ask the model on the async path."""
+        return await self._conversation(ctx).arun(self._steps(value, ctx))
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        """Use the generator on its own, or in a LangChain chain."""
+        return self.run(input, Context(config=config))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        """Use the generator on its own, or in a LangChain chain, on the async path."""
+        return await self.arun(input, Context(config=config))
+
+    def model_for(self, ctx: Context) -> BaseChatModel:
+        """Give the model that a call in this context would ask.
+
+        Raises:
+            DefinitionError: None is configured.
+        """
+        return resolve_model(self._model or ctx.panel.model or self._default_model)
+
+    def _conversation(self, ctx: Context) -> Conversation:
+        config = ctx.config
+        if not self._stream:
+            tags = [*(config.get("tags") or []), TAG_NOSTREAM]
+            config = RunnableConfig(**{**config, "tags": tags})
+        model = self.model_for(ctx)
+        patient = getattr(model, "max_retries", 0) != 0  # a client that retries on its own
+        retry = Retry(attempts=1, reasks=self._retry.reasks) if patient else self._retry
+        return Conversation(ctx, config, retry)
+
+    def _steps(self, value: Any, ctx: Context) -> Steps:
+        model, messages = self.model_for(ctx), self._messages(value, ctx)
+        if self._toolbox.tools or self.schema is None:
+            answer = yield from self._talk(model, messages)
+            if self.schema is None:
+                return answer.text
+            messages = [*messages, answer, HumanMessage("Now give this in the required form.")]
+        return (yield from self._answer_in(self.schema, model, messages))
+
+    def _messages(self, value: Any, ctx: Context) -> list[BaseMessage]:
+        system = render(self._system, value, ctx)
+        opening: list[BaseMessage] = [SystemMessage(system)] if system else []
+        return opening + self._closing(value, ctx)
+
+    def _closing(self, value: Any, ctx: Context) -> list[BaseMessage]:
+        user = self._user
+        if user is not None and not isinstance(user, str) and not callable(user):
+            return list(user)
+        if callable(user):
+            written = user(value, ctx) if takes_context(user) else user(value)
+            return [HumanMessage(written)] if isinstance(written, str) else list(written)
+        return [HumanMessage(user if user is not None else _as_text(value))]
+
+    def _talk(self, model: BaseChatModel, messages: list[BaseMessage]) -> Steps:
+        """Let the model use its tools until it answers in words."""
+        tools = self._toolbox.tools
+        asking: Runnable[Any, Any] = model.bind_tools(tools) if tools else model
+        for _ in range(MAX_TOOL_ROUNDS if tools else 0):
+            answer: AIMessage = yield AskModel(asking, messages)
+            if not answer.tool_calls:
+                return answer
+            results = yield UseTools(self._toolbox, answer.tool_calls)
+            messages = [*messages, answer, *results]
+        return (yield AskModel(model, messages))
+
+    def _answer_in(
+        self, schema: type[BaseModel], model: BaseChatModel, messages: list[BaseMessage]
+    ) -> Steps:
+        """Ask until the answer fits, telling the model each time what was wrong."""
+        asking, unfit = asking_for(schema, model), Unfit("", "")
+        for _ in range(1 + self._retry.reasks):
+            answer = yield AskModel(asking, messages, structured=True)
+            read = answer if isinstance(answer, Unfit) else read_answer(answer, schema)
+            if not isinstance(read, Unfit):
+                return read
+            unfit = read
+            messages = [*messages, *_re_ask(unfit)]
+        msg = f"{self.name!r} gave no answer that fits {schema.__name__}: {unfit.problem}"
+        raise OutputError(f"{msg}; it said: {unfit.answer!r}", answer=unfit.answer)
+
+
+def _re_ask(unfit: Unfit) -> list[BaseMessage]:
+    said: list[BaseMessage] = [AIMessage(unfit.answer)] if unfit.answer else []
+    return [*said, HumanMessage(f"That does not fit ({unfit.problem}). Answer again, in full.")]
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    return value if isinstance(value, str) else str(value)
+
+
+def generator(
+    name: str,
+    prompt: Text | None = None,
+    *,
+    user: User | None = None,
+    model: ModelLike | None = None,
+    output_schema: type[BaseModel] | None = None,
+    tools: Sequence[ToolLike] = (),
+    uses: Sequence[Capability] = (),
+    context: Text | None = None,
+    retry: Retry | None = None,
+) -> Generator:
+    """Make a model call into a block: a roster member, a referee, a synthesizer.
+
+    Choose it over a plain function when a model is to be asked, and over a roster entry with
+    a role when the member needs a prompt, a model, tools or a structured answer of its own.
+
+    Args:
+        name: Shown in errors and traces.
+        prompt: The system message: text, or a function of the input (and ctx), or several.
+        user: The message that follows: text, or a function of the input (and ctx) that gives
+            text or messages. None sends the input itself; of a `TurnInput`, its `.messages`.
+        model: A chat model or a name; None takes the pattern's, then `"intent/chat"`.
+        output_schema: A pydantic model that the answer must fit. Such answers do not stream.
+        tools: LangChain tools, or functions with a docstring, that the model may call.
+        uses: Capabilities to install.
+        context: A further section of the system message.
+        retry: How often to ask again; None for the default.
+
+    Returns:
+        The block. It gives the answer's text, or an object of `output_schema`.
+
+    Raises:
+        DefinitionError: An argument is not of its kind; all problems are listed.
+
+    Example:
+        ```python
+        from flowcompose import generator
+
+        haiku = generator("haiku", "You answer in haiku.", model="offline")
+        print(haiku.invoke("Autumn, please.").split()[0])
+        #> [offline]
+        ```
+    """
+    problems = Problems(f"generator {name!r}")
+    problems.extend(problems_of_generator(prompt, context, model, output_schema, tools, uses))
+    problems.raise_if_any()
+    return Generator(
+        name,
+        prompt=prompt,
+        user=user if user is not None else _messages_of,
+        model=model,
+        output_schema=output_schema,
+        tools=tools,
+        uses=uses,
+        context=context,
+        retry=retry or Retry(),
+        stream=True,
+    )
+
+
+def _messages_of(value: Any) -> Closing:
+    return value.messages if isinstance(value, TurnInput) else _as_text(value)
+
+
+def problems_of_generator(
+    prompt: object,
+    context: object,
+    model: object,
+    output_schema: object,
+    tools: Sequence[ToolLike],
+    uses: Sequence[object],
+) -> list[str]:
+    """Say what is wrong with the arguments that all model calls share."""
+    problems = [*problems_of_text("prompt", prompt), *problems_of_text("context", context)]
+    problems += [] if model is None else problems_of_model(model)
+    problems += problems_of_schema(output_schema)
+    problems += problems_of_tools(tools)
+    problems += [
+        f"uses must hold capabilities made by capability(...), got {each!r}"
+        for each in uses
+        if not isinstance(each, Capability)
+    ]
+    return problems
+
+
+def problems_of_schema(schema: object) -> list[str]:
+    """Say what is wrong with an `output_schema=`."""
+    if schema is None or (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return []
+    return [f"output_schema must be a pydantic model class, got {schema!r}"]

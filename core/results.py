@@ -1,0 +1,88 @@
+"""What a run gives: the deliverable, how it came about, and why it ended."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypedDict, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from flowcompose.resources.contributions import Contribution
+from flowcompose.resources.tasks import Task
+from flowcompose.resources.usage import Usage
+
+OutputT = TypeVar("OutputT")
+
+StopReason = Literal[
+    "completed",
+    "max_rounds",
+    "max_turns",
+    "terminate_when",
+    "terminate_tool",
+    "no_transition",
+    "selector_stop",
+    "invalid_selection",
+    "stalled",
+    "member_failed",
+    "cancelled",
+    "interrupted",
+]
+
+
+class Stop(BaseModel):
+    """Why a run ended."""
+
+    model_config = ConfigDict(frozen=True)
+
+    reason: StopReason
+    """The code; `interrupted` waits for `resume`, all others are an end."""
+    by: str | None = None
+    """Who or what caused it: a member, or the condition that fired."""
+    detail: str | None = None
+    """More for a person to read, such as the text of an error."""
+
+
+class CritiqueEntry(TypedDict):
+    """One critique, as graph state holds it."""
+
+    round: int
+    critique: str
+    usage: dict[str, int]
+
+
+class RefereeCritique(BaseModel):
+    """What the referee said of one round."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+    round: int = Field(ge=1)
+    """The round it is about, counted from 1."""
+    critique: str
+    """What the referee said."""
+
+
+class Result(BaseModel, Generic[OutputT]):
+    """What a run gave: the typed deliverable and the record of how it came about."""
+
+    model_config = ConfigDict(frozen=True)
+
+    output: OutputT
+    """The deliverable. None in the `.result` of an error and of an interrupted run."""
+    contributions: list[Contribution]
+    """What was said, in order."""
+    rounds: int
+    """Rounds that were finished."""
+    turns: int
+    """Turns that were taken, failed ones included."""
+    referee_critiques: list[RefereeCritique] = []
+    """One per round where there is a referee, else empty."""
+    stop: Stop
+    """Why it ended."""
+    usage: Usage = Usage()
+    """Tokens: total, and by member, selector, referee and synthesizer."""
+    tasks: list[Task] = []
+    """One audit record per turn."""
+    interrupts: list[Any] = []
+    """What an interrupted run asks; answer with `resume(thread_id, value)`."""
+    thread_id: str | None = None
+    """The thread that holds the run, for `resume`; None without a checkpointer."""

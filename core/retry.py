@@ -1,0 +1,92 @@
+"""Trying again: what is worth it, how often, and after which wait."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+)
+
+_TRANSIENT_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retry:
+    """How often a default block asks its model again.
+
+    Args:
+        attempts: Calls of a model per answer, the first included, when the provider fails in
+            a way that may pass: rate limit, overload, timeout, broken connection. 1 for none.
+        reasks: How often a structured answer that does not fit its schema, or is empty, is
+            asked for again, with the reason told to the model. 0 for none.
+        max_wait: The longest wait between two attempts, in seconds. A provider that says
+            when to come back is believed up to here.
+    """
+
+    attempts: int = 4
+    reasks: int = 2
+    max_wait: float = 60.0
+
+
+def is_transient(error: BaseException) -> bool:
+    """Say whether the same request may well succeed later. A 400 never does."""
+    known = getattr(error, "is_retryable", None)
+    if isinstance(known, bool):
+        return known
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return status in _TRANSIENT_STATUS
+    return isinstance(error, (TimeoutError, ConnectionError))
+
+
+def retrying(policy: Retry, notice: Callable[[RetryCallState], None]) -> Retrying:
+    """The sync loop over attempts; `notice` hears of each failed one."""
+    return Retrying(
+        stop=stop_after_attempt(policy.attempts),
+        retry=retry_if_exception(is_transient),
+        wait=_Wait(policy.max_wait),
+        before_sleep=notice,
+        reraise=True,
+    )
+
+
+def aretrying(policy: Retry, notice: Callable[[RetryCallState], None]) -> AsyncRetrying:
+    """The async loop over attempts; `notice` hears of each failed one."""
+    return AsyncRetrying(
+        stop=stop_after_attempt(policy.attempts),
+        retry=retry_if_exception(is_transient),
+        wait=_Wait(policy.max_wait),
+        before_sleep=notice,
+        reraise=True,
+    )
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """As long as the provider says, else exponential with jitter from half a second."""
+
+    max_wait: float
+
+    def __call__(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = _retry_after(error) if error else None
+        backoff = 0.5 * 2 ** (state.attempt_number - 1) * random.uniform(0.5, 1.5)
+        return min(self.max_wait, backoff if asked is None else asked)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Read the seconds that the provider asks for, from its response headers."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[header]) * unit)
+        except (KeyError, TypeError, ValueError):
+            continue
+    return None

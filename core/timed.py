@@ -1,0 +1,64 @@
+"""A block with a time limit, on both paths."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import Any
+
+from flowcompose.core.blocks import Block
+from flowcompose.core.context import Context
+
+
+class TimedBlock:
+    """Raises `TimeoutError` when its block takes longer than `seconds`.
+
+    A sync block cannot be stopped from outside: its thread goes on unheard.
+    """
+
+    def __init__(self, block: Block, seconds: float) -> None:
+        self.name = block.name
+        self.async_only = block.async_only
+        self._block = block
+        self._seconds = seconds
+
+    def run(self, value: Any, ctx: Context) -> Any:
+        """Run the block in a thread of its own, and wait no longer than allowed."""
+        future = _in_thread(lambda: self._block.run(value, ctx))
+        try:
+            return future.result(self._seconds)
+        except TimeoutError:
+            if future.done():
+                raise  # the block's own
+            raise TimeoutError(self._late()) from None
+
+    async def arun(self, value: Any, ctx: Context) -> Any:
+        """Await the block, and cancel it when it is late."""
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                return await self._block.arun(value, ctx)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TimeoutError(self._late()) from None
+
+    def _late(self) -> str:
+        return f"no answer within {self._seconds:g} s (turn_timeout)"
+
+
+def _in_thread(call: Callable[[], Any]) -> Future[Any]:
+    """Run `call` in a daemon thread: one that never ends must not keep the process alive."""
+    future: Future[Any] = Future()
+    context = copy_context()
+
+    def work() -> None:
+        try:
+            future.set_result(context.run(call))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="flowcompose-turn", daemon=True).start()
+    return future

@@ -1,0 +1,117 @@
+"""Tools of a generator: what is accepted, and how the calls of one answer are run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.errors import GraphBubbleUp
+
+from flowcompose.core.context import Context
+from flowcompose.core.functions import is_async
+from flowcompose.core.stream import emit
+
+ToolLike = BaseTool | Callable[..., Any]
+"""A LangChain tool, or a documented function to make one of."""
+
+
+def as_tool(given: ToolLike) -> BaseTool:
+    """Give a LangChain tool for a tool or a documented function.
+
+    Raises:
+        TypeError: It is neither.
+        ValueError: It is a function without a docstring: the model would not know its use.
+    """
+    if isinstance(given, BaseTool):
+        return given
+    if callable(given) and not isinstance(given, type):
+        return tool(given)
+    msg = f"a tool is a LangChain tool or a function with a docstring, got {given!r}"
+    raise TypeError(msg)
+
+
+def problems_of_tools(tools: Sequence[ToolLike]) -> list[str]:
+    """Say what is wrong with `tools=`."""
+    problems: list[str] = []
+    names: list[str] = []
+    for given in tools:
+        try:
+            names.append(as_tool(given).name)
+        except (TypeError, ValueError) as error:
+            problems.append(f"tools: {error}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return problems + [f"tools: duplicate tool name {name!r}" for name in twice]
+
+
+class Toolbox:
+    """The tools of one generator, by name."""
+
+    def __init__(self, tools: Sequence[BaseTool]) -> None:
+        self.tools = list(tools)
+        self._by_name: Mapping[str, BaseTool] = {each.name: each for each in tools}
+
+    def call_all(self, calls: Sequence[ToolCall], ctx: Context) -> list[ToolMessage]:
+        """Run the calls of one answer, one after the other."""
+        return [self._call(call, ctx) for call in calls]
+
+    async def acall_all(self, calls: Sequence[ToolCall], ctx: Context) -> list[ToolMessage]:
+        """Run the calls of one answer at the same time; the answers keep their order."""
+        return list(await asyncio.gather(*(self._acall(call, ctx) for call in calls)))
+
+    def _call(self, call: ToolCall, ctx: Context) -> ToolMessage:
+        found = self._start(call, ctx)
+        try:
+            if found is None:
+                answer = self._unknown(call)
+            elif isinstance(found, BaseTool) and _only_async(found):
+                answer = _failed(call, f"{found.name} is an async tool: it needs arun")
+            else:
+                answer = found.invoke({**call, "type": "tool_call"}, ctx.config)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            answer = _failed(call, f"{type(error).__name__}: {error}")
+        return self._returned(call, answer, ctx)
+
+    async def _acall(self, call: ToolCall, ctx: Context) -> ToolMessage:
+        found = self._start(call, ctx)
+        try:
+            answer = (
+                await found.ainvoke({**call, "type": "tool_call"}, ctx.config)
+                if found
+                else self._unknown(call)
+            )
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            answer = _failed(call, f"{type(error).__name__}: {error}")
+        return self._returned(call, answer, ctx)
+
+    def _start(self, call: ToolCall, ctx: Context) -> BaseTool | None:
+        emit("tool_called", ctx, tool=call["name"], args=call["args"])
+        return self._by_name.get(call["name"])
+
+    def _unknown(self, call: ToolCall) -> ToolMessage:
+        return _failed(call, f"no tool {call['name']!r}; there is: {', '.join(self._by_name)}")
+
+    def _returned(self, call: ToolCall, answer: Any, ctx: Context) -> ToolMessage:
+        message = answer if isinstance(answer, ToolMessage) else _answered(call, answer)
+        emit("tool_returned", ctx, tool=call["name"], text=message.text, status=message.status)
+        return message
+
+
+def _only_async(found: BaseTool) -> bool:
+    function: Callable[..., Any] | None = getattr(found, "func", found.run)
+    return function is None or is_async(function)
+
+
+def _failed(call: ToolCall, text: str) -> ToolMessage:
+    """Tell the model, which may mend its call: a tool's failure does not end the turn."""
+    return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
+
+
+def _answered(call: ToolCall, answer: Any) -> ToolMessage:
+    return ToolMessage(str(answer), name=call["name"], tool_call_id=call["id"] or "")

@@ -1,0 +1,44 @@
+"""The texts of the default blocks. Data: each can be replaced by an argument.
+
+Every request of a panel begins with the same system message and goes through the same
+transcript; only the last message says who is asked, and for what. See `core/messages.py`.
+"""
+
+from __future__ import annotations
+
+SYSTEM = """\
+You take part in a panel that works on one goal. In every round each member speaks once, in \
+the order listed. Everybody reads everything that was said before. After the transcript you \
+are told which part is yours; speak only for that part, and do not repeat its heading.
+
+The members, in order of speaking:
+{members}
+
+A contribution adds something: it is specific, it takes up what others said by name, and \
+builds on it or argues against it."""
+
+INSTRUCTIONS = "## Instructions\n\n{instructions}"
+
+MEMBER = """\
+You are {name}{role}. It is round {round}, and your turn. Give your contribution now: only \
+its text, no heading with your name."""
+
+REFEREE = """\
+You are the referee. Round {round} is complete. Judge how the members argued in this round, \
+and say it in a short, specific critique that names the member and quotes the passage. Look \
+for these failures:
+- evidence is exaggerated to defend a stance that was fixed beforehand;
+- a strong opposing point is dismissed without an answer;
+- a claim has no support in what was supplied;
+- a member retreats into vagueness;
+- arguments of earlier rounds are repeated instead of answering the strongest objection.
+If there is none of these, say so in one sentence. You do not name a winner, you do not ask \
+new questions or redirect the panel, and you have no say in whether it goes on."""
+
+SYNTHESIZER = """\
+The panel is finished after {rounds} round(s). You write its deliverable: merge what was \
+contributed into one coherent piece that meets the goal, resolve what conflicts by the better \
+argument, and take the critiques into account if there are any. Give the deliverable itself, \
+without speaking of the panel."""
+
+EXTRA = "{text}\n\nBesides:\n{extra}"

@@ -1,0 +1,91 @@
+"""From a plan to a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from langgraph.constants import END, START
+from langgraph.graph import StateGraph
+
+from flowcompose.core.graph_block import GraphBlock
+from flowcompose.core.stream import NODE
+from flowcompose.patterns.turn_loop.init import InitStep
+from flowcompose.patterns.turn_loop.node import Step, StepNode, graph_node
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.referee import REFEREE, RefereeStep
+from flowcompose.patterns.turn_loop.state import state_schemas
+from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER, SynthesizerStep
+from flowcompose.patterns.turn_loop.turn import TurnStep
+
+if TYPE_CHECKING:
+    from flowcompose.patterns.turn_loop.pattern import Pattern
+
+
+class PatternBuilder(StateGraph[Any, Any, Any, Any]):
+    """The uncompiled graph of a pattern: add nodes to it if you must, then `compile` it."""
+
+    def __init__(self, plan: Plan) -> None:
+        state, given, output, turn = state_schemas(plan.key)
+        super().__init__(state, input_schema=given, output_schema=output)
+        self.plan = plan
+        self._turn_schema = turn
+        self._add_steps()
+
+    def compile(self, *args: Any, **kwargs: Any) -> Pattern[Any]:
+        """Compile as any StateGraph; what comes out is a `Pattern`."""
+        from flowcompose.patterns.turn_loop.pattern import Pattern
+
+        kwargs.setdefault("name", self.plan.name)
+        return Pattern.adopt(super().compile(*args, **kwargs), self.plan)
+
+    def _add_steps(self) -> None:
+        plan = self.plan
+        self.add_edge(START, plan.init_node)
+        self._add(plan.init_node, InitStep(plan), "init", "", self._after(None), reads=None)
+        for member in plan.members:
+            self._add_member(member.name, TurnStep(plan, member), member.block)
+        if plan.referee is not None:
+            ends = self._after(plan.members[-1].name)
+            self._add(plan.referee_node, RefereeStep(plan, plan.referee), REFEREE, REFEREE, ends)
+        if plan.synthesizer is not None:
+            step = SynthesizerStep(plan, plan.synthesizer)
+            self._add(plan.synthesizer_node, step, SYNTHESIZER, SYNTHESIZER, [END])
+
+    def _add_member(self, name: str, step: TurnStep, block: object) -> None:
+        plan = self.plan
+        after = plan.schedule.successors(name)
+        audited = plan.referee is not None and name == plan.members[-1].name
+        ends = [plan.referee_node] if audited else self._drawn(after)
+        graph = block.graph if isinstance(block, GraphBlock) else None
+        self._add(plan.nodes[name], step, "turn", name, ends, graph=graph)
+
+    def _add(
+        self,
+        node: str,
+        step: Step,
+        kind: str,
+        agent_name: str,
+        ends: Sequence[str],
+        *,
+        graph: Any = None,
+        reads: Any = "turn",
+    ) -> None:
+        """Add a node that says in its metadata who speaks in it."""
+        metadata = {"pattern": self.plan.name, NODE: f"{kind}/{node}"}
+        if agent_name:
+            metadata |= {"agent_name": agent_name, "lc_agent_name": agent_name}
+        self.add_node(
+            node,
+            StepNode(step, node) if graph is None else graph_node(step, graph, node),
+            metadata=metadata,
+            destinations=tuple(dict.fromkeys(ends)),
+            input_schema=self._turn_schema if reads else None,
+        )
+
+    def _after(self, speaker: str | None) -> list[str]:
+        return self._drawn(self.plan.schedule.successors(speaker))
+
+    def _drawn(self, successors: Sequence[str | None]) -> list[str]:
+        end = self.plan.synthesizer_node if self.plan.synthesizer is not None else END
+        return [end if name is None else self.plan.nodes[name] for name in successors]

@@ -1,0 +1,75 @@
+"""Ending a run: what the last node writes besides its own."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import BaseModel, ValidationError
+
+from flowcompose.core.errors import OutputError
+from flowcompose.core.messages import slug
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.view import View
+from flowcompose.resources.structured_data import class_name, to_json
+from flowcompose.resources.tasks import tasks_of
+from flowcompose.resources.usage import Tokens
+
+
+def finish(view: View) -> dict[str, Any]:
+    """What a run without a synthesizer ends with."""
+    made = view.plan.raw_output(view.synthesis_input())
+    return {**_output(made), **_accounts(view), "messages": []}
+
+
+def finish_with(
+    view: View, made: Any, tokens: Tokens | None = None, message_id: str | None = None
+) -> dict[str, Any]:
+    """What a run ends with whose synthesizer gave `made`.
+
+    Raises:
+        OutputError: `made` does not fit the pattern's output schema.
+    """
+    output = _output(_fitted(view.plan, made))
+    messages = [_message(view.plan, output["output"], message_id)]
+    visible = view.plan.visibility.history
+    return {**output, **_accounts(view, tokens), "messages": messages if visible else []}
+
+
+def _accounts(view: View, synthesizer: Tokens | None = None) -> dict[str, Any]:
+    tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
+    return {
+        "usage": view.usage(synthesizer).model_dump(mode="json"),
+        "tasks": [task.model_dump(mode="json") for task in tasks],
+    }
+
+
+def _output(made: Any) -> dict[str, Any]:
+    if isinstance(made, BaseMessage):
+        made = str(made.text)
+    named = class_name(made) if isinstance(made, BaseModel) else None
+    return {"output": to_json(made), "output_class": named}
+
+
+def _fitted(plan: Plan, made: Any) -> Any:
+    schema = plan.output_schema
+    if schema is None or isinstance(made, schema):
+        return made
+    try:
+        if isinstance(made, (str, BaseMessage)):
+            return schema.model_validate_json(
+                str(made.text) if isinstance(made, BaseMessage) else made
+            )
+        return schema.model_validate(made)
+    except ValidationError as error:
+        msg = f"{plan.name!r}: the synthesizer's answer does not fit {schema.__name__}: {error}"
+        raise OutputError(msg, answer=repr(made)) from error
+
+
+def _message(plan: Plan, output: Any, message_id: str | None) -> AIMessage:
+    """The deliverable as a message, under the id under which its tokens were streamed."""
+    import json
+
+    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    return AIMessage(text, name=slug(plan.name), id=message_id or str(uuid4()))

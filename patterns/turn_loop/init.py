@@ -1,0 +1,102 @@
+"""The opening of a run: check that it can work, clear what the last run left, begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+
+from flowcompose.core.errors import DefinitionError, RunError
+from flowcompose.core.generator import Generator
+from flowcompose.patterns.turn_loop.conclude import Conclusion
+from flowcompose.patterns.turn_loop.node import Goto
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.state import Request
+from flowcompose.patterns.turn_loop.view import View
+
+Messages = Sequence[AnyMessage]
+
+
+class InitStep:
+    """The first node."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.conclusion = Conclusion(plan, plan.init_node)
+
+    def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Open a run on the sync path."""
+        if self.plan.async_parts:
+            parts = ", ".join(self.plan.async_parts)
+            msg = f"{self.plan.name!r} has async parts ({parts}): use arun, ainvoke or aevents"
+            raise RunError(msg)
+        view, update = self._open(state, config)
+        decision = self.plan.schedule.first(view.context("", 1))
+        return self.conclusion.go(decision, view, update)
+
+    async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Open a run on the async path."""
+        view, update = self._open(state, config)
+        decision = await self.plan.schedule.afirst(view.context("", 1))
+        return self.conclusion.go(decision, view, update)
+
+    def _open(
+        self, state: Mapping[str, Any], config: RunnableConfig
+    ) -> tuple[View, dict[str, Any]]:
+        request = read_request(self.plan.name, state)
+        fresh = {"request": request, "rounds": 0, "turns": 0, self.plan.key: []}
+        view = View(self.plan, {"session": state.get("session")}, config, fresh)
+        self._check_models(view)
+        return view, {
+            **fresh,
+            "request": Overwrite(request),
+            self.plan.key: Overwrite([]),
+            "referee_critiques": Overwrite([]),
+            "failures": Overwrite([]),
+            "stop": None,
+            "output": None,
+            "output_class": None,
+            "usage": {},
+            "tasks": [],
+            "undecided": False,
+        }
+
+    def _check_models(self, view: View) -> None:
+        """Find a model that is not configured before the first turn is paid for."""
+        ctx, problems = view.context("", 1), dict[str, None]()
+        for generator in self._generators():
+            try:
+                generator.model_for(ctx)
+            except DefinitionError as error:
+                problems |= dict.fromkeys(f"{error.subject}: {each}" for each in error.problems)
+        if problems:
+            raise DefinitionError(repr(self.plan.name), list(problems))
+
+    def _generators(self) -> Iterator[Generator]:
+        plan = self.plan
+        for block in [*(m.block for m in plan.members), plan.referee, plan.synthesizer]:
+            if isinstance(block, Generator):
+                yield block
+
+
+def read_request(name: str, given: Mapping[str, Any]) -> Request:
+    """Read the goal and the conversation before it from a run's input.
+
+    Raises:
+        DefinitionError: There is neither a goal nor a human message, or the goal is no text.
+    """
+    goal = given.get("goal")
+    history: list[BaseMessage] = list(convert_to_messages(given.get("messages") or []))
+    if goal is None:
+        asked = [message for message in history if isinstance(message, HumanMessage)]
+        if not asked:
+            keys = "'goal' (a string) or 'messages' with a human message"
+            raise DefinitionError(repr(name), [f"the input must have {keys}, got {dict(given)!r}"])
+        history = [message for message in history if message is not asked[-1]]
+        goal = str(asked[-1].text)
+    if not isinstance(goal, str):
+        raise DefinitionError(repr(name), [f"the goal must be a string, got {goal!r}"])
+    return Request(goal=goal, history=history)

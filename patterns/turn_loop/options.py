@@ -1,0 +1,156 @@
+"""The arguments that all patterns share: their types, and what may be wrong with them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, Literal, Required, TypedDict, get_args
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from flowcompose.core.blocks import Block, BlockLike, as_block
+from flowcompose.core.capability import Capability
+from flowcompose.core.conditions import Condition, Predicate
+from flowcompose.core.definition import Problems
+from flowcompose.core.generator import problems_of_generator
+from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
+from flowcompose.core.models import ModelLike
+from flowcompose.core.prompt import Text, problems_of_text
+from flowcompose.core.retry import Retry
+from flowcompose.core.tools import ToolLike
+from flowcompose.patterns.turn_loop.plan import Ask, OnError, OnLimit, Visibility
+from flowcompose.patterns.turn_loop.roster import RosterLike
+from flowcompose.patterns.turn_loop.state import RESERVED_KEYS
+
+
+class SharedOptions(TypedDict, total=False):
+    """What every pattern takes, besides `synthesizer` and `output_schema`."""
+
+    name: Required[str]
+    roster: Required[Sequence[RosterLike]]
+    terminate_when: Condition | Predicate | None
+    instructions: Text | None
+    model: ModelLike
+    uses: Sequence[Capability]
+    tools: Sequence[ToolLike]
+    context: Text | None
+    on_error: OnError
+    on_limit: OnLimit
+    turn_timeout: float | None
+    retry: Retry | None
+    ask: Ask
+    collection_id: str | None
+    accessor_key: str
+    synthesizer_visibility: Visibility
+    checkpointer: BaseCheckpointSaver[Any] | None
+    store: BaseStore | None
+
+
+def check_shared(problems: Problems, options: SharedOptions, output_schema: object) -> None:
+    """Note what is wrong with the shared arguments."""
+    problems.extend(problems_of_text("instructions", options.get("instructions")))
+    problems.extend(
+        problems_of_generator(
+            None,
+            options.get("context"),
+            options.get("model"),
+            output_schema,
+            options.get("tools", ()),
+            options.get("uses", ()),
+        )
+    )
+    _check_predicate(problems, options.get("terminate_when"))
+    _check_choices(problems, options)
+    _check_kinds(problems, options)
+    _check_timeout(problems, options.get("turn_timeout"))
+    _check_key(problems, options.get("accessor_key"))
+
+
+def check_cap(problems: Problems, argument: str, cap: object) -> None:
+    """A cap is a whole number above 0."""
+    whole = isinstance(cap, int) and not isinstance(cap, bool)
+    problems.check(
+        whole and isinstance(cap, int) and cap > 0,
+        f"{argument} must be > 0 and a whole number, got {cap!r}",
+    )
+
+
+def read_block(
+    problems: Problems, argument: str, block: BlockLike | AnyGraph | None
+) -> Block | None:
+    """Give the block of an argument that takes one, noting why it is none."""
+    if block is None:
+        return None
+    try:
+        return GraphBlock(block) if is_graph(block) else as_block(block)
+    except TypeError as error:
+        problems.add(f"{argument}: {error}")
+        return None
+
+
+def _check_predicate(problems: Problems, predicate: object) -> None:
+    if predicate is None or isinstance(predicate, Condition):
+        return
+    allowed = "a condition or a function (ctx) -> bool"
+    if not callable(predicate):
+        problems.add(f"terminate_when must be {allowed}, got {predicate!r}")
+        return
+    try:
+        inspect.signature(predicate).bind(None)
+    except TypeError:
+        problems.add(
+            f"terminate_when must be {allowed}, got {predicate!r}, which takes other arguments"
+        )
+    except ValueError:
+        return  # a built-in without a signature: it shows when it is called
+
+
+def _check_choices(problems: Problems, options: SharedOptions) -> None:
+    choices = {"on_error": OnError, "on_limit": OnLimit, "ask": Ask}
+    for argument, allowed in choices.items():
+        value = options.get(argument)
+        problems.check(
+            value is None or value in get_args(allowed),
+            f"{argument} must be one of {', '.join(map(repr, get_args(allowed)))}, got {value!r}",
+        )
+
+
+def _check_kinds(problems: Problems, options: SharedOptions) -> None:
+    kinds: dict[str, tuple[type, str]] = {
+        "synthesizer_visibility": (Visibility, "a Visibility(client=..., history=...)"),
+        "retry": (Retry, "a Retry(...) or None"),
+        "collection_id": (str, "a string or None"),
+        "checkpointer": (BaseCheckpointSaver, "a LangGraph checkpointer or None"),
+        "store": (BaseStore, "a LangGraph store or None"),
+    }
+    name = options.get("name")
+    problems.check(
+        isinstance(name, str) and bool(name.strip()),
+        f"name must be a non-empty string, got {name!r}",
+    )
+    for argument, (kind, allowed) in kinds.items():
+        value = options.get(argument)
+        problems.check(
+            value is None or isinstance(value, kind), f"{argument} must be {allowed}, got {value!r}"
+        )
+
+
+def _check_timeout(problems: Problems, seconds: object) -> None:
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0
+    problems.check(
+        seconds is None or number, f"turn_timeout must be seconds > 0 or None, got {seconds!r}"
+    )
+
+
+def _check_key(problems: Problems, key: object) -> None:
+    if key is None:
+        return
+    if not isinstance(key, str) or not key.strip():
+        problems.add(f"accessor_key must be a non-empty string, got {key!r}")
+    elif key in RESERVED_KEYS:
+        problems.add(f"accessor_key must be none of the pattern's own keys, got {key!r}")
+
+
+Synthesizer = BlockLike | AnyGraph | Literal[False] | None
+"""None for the default one, False for none, or a block."""

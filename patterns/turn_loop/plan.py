@@ -1,0 +1,130 @@
+"""A pattern's whole definition, checked and ready to compile. A run never writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from flowcompose.core.blocks import Block
+from flowcompose.core.conditions import Condition
+from flowcompose.core.context import Panel
+from flowcompose.patterns.turn_loop.names import member_nodes, own_node
+from flowcompose.patterns.turn_loop.roster import Member
+from flowcompose.patterns.turn_loop.schedule import Schedule
+from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape, SynthesisInput
+from flowcompose.patterns.turn_loop.spoken import Listener
+
+OnError = Literal["raise", "skip", "stop"]
+OnLimit = Literal["result", "raise"]
+Ask = Literal["round", "turn"]
+
+
+@dataclass(frozen=True)
+class Visibility:
+    """Who gets to see what a block says.
+
+    Args:
+        client: Whether its tokens show in the run's events.
+        history: Whether its message is handed on in `messages`, to a conversation that the
+            pattern is a part of.
+    """
+
+    client: bool = True
+    history: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything the loop needs to know of a pattern."""
+
+    description: str
+    """The definition on one line, as its user would write it."""
+    panel: Panel
+    members: tuple[Member, ...]
+    schedule: Schedule
+    raw_output: Callable[[SynthesisInput], Any]
+    """Makes the output where there is no synthesizer."""
+    output_schema: type[BaseModel] | None = None
+    terminate: Condition | None = None
+    ask: Ask = "round"
+    referee: Block | None = None
+    synthesizer: Block | None = None
+    visibility: Visibility = Visibility()
+    collection_id: str = ""
+    on_error: OnError = "raise"
+    on_limit: OnLimit = "result"
+    turn_timeout: float | None = None
+    listener: Listener = field(default_factory=Listener)
+
+    @property
+    def name(self) -> str:
+        """The pattern's name."""
+        return self.panel.name
+
+    @property
+    def key(self) -> str:
+        """The transcript's key in state."""
+        return self.panel.accessor_key
+
+    @cached_property
+    def nodes(self) -> dict[str, str]:
+        """The members' node names, by member name."""
+        return member_nodes([member.name for member in self.members])
+
+    @cached_property
+    def init_node(self) -> str:
+        """The node that opens a run."""
+        return own_node("init", self.nodes.values())
+
+    @cached_property
+    def referee_node(self) -> str:
+        """The node that audits a round, where there is a referee."""
+        return own_node("referee", self.nodes.values())
+
+    @cached_property
+    def synthesizer_node(self) -> str:
+        """The node that makes the deliverable, where there is a synthesizer."""
+        return own_node("synthesizer", self.nodes.values())
+
+    @cached_property
+    def max_steps(self) -> int:
+        """Supersteps that a run can need: the opening, turns, critiques and the deliverable.
+
+        A few more are for decisions that are taken again after a resume.
+        """
+        turns, per_round = self.schedule.max_turns, self.schedule.turns_per_round
+        critiques = -(-turns // per_round) if self.referee and per_round else 0
+        return turns + critiques + 8
+
+    @cached_property
+    def async_parts(self) -> tuple[str, ...]:
+        """What of this pattern only works with `arun`."""
+        blocks = [(f"member {m.name!r}", m.block) for m in self.members]
+        blocks += [("the referee", self.referee)] if self.referee else []
+        blocks += [("the synthesizer", self.synthesizer)] if self.synthesizer else []
+        named = tuple(what for what, block in blocks if block.async_only)
+        conditions = self.terminate.async_parts if self.terminate else ()
+        return named + tuple(f"terminate_when ({each})" for each in conditions)
+
+    def round_of(self, turn: int) -> int:
+        """The round that a turn belongs to, both counted from 1."""
+        per_round = self.schedule.turns_per_round
+        return 1 if per_round is None else (turn - 1) // per_round + 1
+
+    def ends_round(self, turn: int) -> bool:
+        """Whether every member has spoken once more with this turn."""
+        per_round = self.schedule.turns_per_round
+        return per_round is not None and turn % per_round == 0
+
+
+def final_shape(given: SynthesisInput) -> RoundRobinFinalShape:
+    """The shape without the goal, as the specification has it."""
+    return RoundRobinFinalShape.model_construct(
+        rounds=given.rounds,
+        contributions=given.contributions,
+        referee_critiques=given.referee_critiques,
+    )

@@ -1,0 +1,94 @@
+"""The audit of a finished round. It judges what was said, never whether the loop goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel, ConfigDict
+
+from flowcompose.core.blocks import Block
+from flowcompose.core.context import Context
+from flowcompose.core.errors import RunError
+from flowcompose.core.results import CritiqueEntry, Stop
+from flowcompose.core.timed import TimedBlock
+from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
+from flowcompose.patterns.turn_loop.node import Goto
+from flowcompose.patterns.turn_loop.outcome import partial_result
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.view import View
+
+REFEREE = "referee"
+"""The name under which the referee speaks."""
+
+
+class RefereeOutput(BaseModel):
+    """What a referee answers; other keys are ignored."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    critique: str
+    """What is wrong with the round's arguments: short, with names and quotes."""
+
+
+class RefereeStep:
+    """The node of the referee."""
+
+    def __init__(self, plan: Plan, referee: Block) -> None:
+        self.plan = plan
+        limit = plan.turn_timeout
+        self.block = TimedBlock(referee, limit) if limit is not None else referee
+        self.conclusion = Conclusion(plan, plan.referee_node)
+
+    def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Audit on the sync path."""
+        view = View(self.plan, state, config)
+        if state.get("undecided"):
+            return self.conclusion.run(view, {}, self._last_speaker(view))
+        ctx = view.context(REFEREE, view.turns)
+        try:
+            update = self._said(self.block.run(view.turn_input(ctx), ctx), ctx)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return self._failed(error, view) or self.conclusion.run(
+                view, {}, self._last_speaker(view)
+            )
+        return self.conclusion.run(view, update, self._last_speaker(view))
+
+    async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Audit on the async path."""
+        view = View(self.plan, state, config)
+        if state.get("undecided"):
+            return await self.conclusion.arun(view, {}, self._last_speaker(view))
+        ctx = view.context(REFEREE, view.turns)
+        try:
+            update = self._said(await self.block.arun(view.turn_input(ctx), ctx), ctx)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            return self._failed(error, view) or await self.conclusion.arun(
+                view, {}, self._last_speaker(view)
+            )
+        return await self.conclusion.arun(view, update, self._last_speaker(view))
+
+    def _last_speaker(self, view: View) -> str:
+        """A round ends with the turn of the last of the roster."""
+        return self.plan.members[-1].name
+
+    def _said(self, value: Any, ctx: Context) -> Update:
+        critique = RefereeOutput.model_validate(value).critique
+        entry = CritiqueEntry(round=ctx.state.round, critique=critique, usage=ctx.meter.as_json())
+        return {"referee_critiques": [entry]}
+
+    def _failed(self, error: Exception, view: View) -> Goto | None:
+        text = f"{type(error).__name__}: {error}"
+        stop = Stop(reason="member_failed", by=REFEREE, detail=text)
+        if self.plan.on_error == "skip":
+            return None
+        if self.plan.on_error == "stop":
+            return self.conclusion.go(stop, view, {})
+        msg = f"{self.plan.name!r}: the referee failed after round {view.rounds}: {text}"
+        raise RunError(msg, result=partial_result(view, stop)) from error

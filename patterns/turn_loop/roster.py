@@ -1,0 +1,129 @@
+"""The roster: what a user may write for a member, and the member that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from flowcompose.core.blocks import Block, BlockLike, as_block
+from flowcompose.core.definition import Problems
+from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class RosterEntry:
+    """A member of a pattern.
+
+    Args:
+        name: Who speaks; unique in the roster. Any text: a name that a provider would refuse
+            is sent as a slug.
+        role: What the default member is told that it is. Ignored when `block` is set.
+        block: Your own agent instead of the default one: a function, a generator, a pattern,
+            a LangChain Runnable or a compiled graph. It owns its model and prompt: the
+            pattern's `model`, `instructions`, `uses`, `tools` and `context` do not reach it.
+            It gets a `TurnInput` (a graph gets messages) and gives a str, `{"text": str}`, an
+            AIMessage or a pydantic model; anything else is written as JSON, with one warning.
+        description: What others should know of the member; `role` stands in for it.
+
+    Example:
+        ```python
+        from flowcompose import RosterEntry
+
+        roster = [
+            RosterEntry(name="writer", role="writer responsible for the draft"),
+            RosterEntry(name="counter", block=lambda turn: f"{len(turn.goal.split())} words"),
+        ]
+        ```
+    """
+
+    name: str
+    role: str | None = None
+    block: BlockLike | None = None
+    description: str | None = None
+
+
+RosterLike = RosterEntry | Mapping[str, Any] | AnyGraph
+"""What a roster holds: an entry, a mapping with its keys, or a named graph by itself."""
+
+_KEYS = tuple(field.name for field in fields(RosterEntry))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member that is ready to speak."""
+
+    name: str
+    role: str | None
+    description: str | None
+    block: Block
+
+
+def read_roster(
+    roster: object, default_block: Callable[[RosterEntry], Block], problems: Problems
+) -> tuple[Member, ...]:
+    """Make members of what the user wrote, noting everything that is wrong with it."""
+    if isinstance(roster, (str, bytes, Mapping)) or not isinstance(roster, Sequence):
+        problems.add(f"roster must be a list of RosterEntry, got {roster!r}")
+        return ()
+    problems.check(bool(roster), f"roster must contain at least 1 entry, got {roster!r}")  # pyright: ignore[reportUnknownArgumentType] - checked one by one
+    entries = [
+        entry
+        for position, given in enumerate(roster, 1)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - see above
+        if (entry := _read_entry(given, position, problems)) is not None
+    ]
+    _check_unique(entries, problems)
+    members = (_member(entry, default_block, problems) for entry in entries)
+    return tuple(member for member in members if member is not None)
+
+
+def _read_entry(given: object, position: int, problems: Problems) -> RosterEntry | None:
+    where = f"roster entry {position}"
+    if is_graph(given):
+        given = RosterEntry(name=given.get_name(), block=given)
+    if isinstance(given, Mapping):
+        unknown = [key for key in given if key not in _KEYS]  # pyright: ignore[reportUnknownVariableType] - any mapping
+        problems.extend(
+            f"{where}: unknown key {key!r}; allowed are {', '.join(_KEYS)}" for key in unknown
+        )
+        given = RosterEntry(**{"name": None, **{k: v for k, v in given.items() if k in _KEYS}})  # pyright: ignore[reportUnknownVariableType] - checked below
+    if not isinstance(given, RosterEntry):
+        allowed = "a RosterEntry, a mapping with its keys, or a pattern or compiled graph"
+        problems.add(f"{where} must be {allowed}, got {given!r}")
+        return None
+    named = isinstance(given.name, str) and bool(given.name.strip())  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+    problems.check(
+        named, f"every roster entry needs a non-empty name, entry {position} has {given.name!r}"
+    )
+    for key in ("role", "description"):
+        value = getattr(given, key)
+        problems.check(
+            value is None or isinstance(value, str),
+            f"{where}: {key} must be a string or None, got {value!r}",
+        )
+    return given if named else None
+
+
+def _check_unique(entries: Sequence[RosterEntry], problems: Problems) -> None:
+    names = [entry.name for entry in entries]
+    for name in dict.fromkeys(names):
+        at = [str(position) for position, each in enumerate(names, 1) if each == name]
+        if len(at) > 1:
+            problems.add(f"duplicate roster name {name!r} (entries {', '.join(at)})")
+
+
+def _member(
+    entry: RosterEntry, default_block: Callable[[RosterEntry], Block], problems: Problems
+) -> Member | None:
+    try:
+        block = (
+            default_block(entry)
+            if entry.block is None
+            else GraphBlock(entry.block)
+            if is_graph(entry.block)
+            else as_block(entry.block)
+        )
+    except TypeError as error:
+        problems.add(f"roster entry {entry.name!r}: {error}")
+        return None
+    return Member(entry.name, entry.role, entry.description, block)

@@ -1,0 +1,64 @@
+"""What a member gave, as text and data."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
+
+from flowcompose.core.context import Context
+from flowcompose.resources.structured_data import class_name, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A contribution's words, and the structured answer behind them."""
+
+    text: str
+    data: Any = None
+    data_class: str | None = None
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Reads what the members of one pattern give; warns once per member that is hard to read."""
+
+    warned: set[str] = field(default_factory=set[str])
+
+    def hear(self, value: Any, agent_name: str, ctx: Context) -> Spoken:
+        """Take any value as a contribution."""
+        if isinstance(value, str):
+            return Spoken(value)
+        if isinstance(value, BaseMessage):
+            if ctx.meter.tokens is None:
+                ctx.meter.add(value)
+            return Spoken(str(value.text))
+        if isinstance(value, BaseModel):
+            return _of_model(value)
+        text = value.get("text") if isinstance(value, Mapping) else getattr(value, "text", None)
+        if isinstance(text, str):
+            more = isinstance(value, Mapping) and len(value) > 1
+            return Spoken(text, to_json(value) if more else None)
+        return self._coerce(value, agent_name)
+
+    def _coerce(self, value: Any, agent_name: str) -> Spoken:
+        data = to_json(value)
+        if agent_name not in self.warned:
+            self.warned.add(agent_name)
+            warnings.warn(
+                f"member {agent_name!r} returned {type(value).__name__}, not a str, "
+                '{"text": str}, an AIMessage or a pydantic model; its JSON is taken as the text',
+                stacklevel=2,
+            )
+        return Spoken(json.dumps(data, ensure_ascii=False), data)
+
+
+def _of_model(value: BaseModel) -> Spoken:
+    text = getattr(value, "text", None)
+    words = text if isinstance(text, str) else value.model_dump_json()
+    return Spoken(words, value.model_dump(mode="json"), class_name(value))

@@ -1,0 +1,68 @@
+"""The last step: from the transcript to the deliverable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.constants import END
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
+
+from flowcompose.core.blocks import Block
+from flowcompose.core.context import Context
+from flowcompose.core.errors import OutputError, RunError
+from flowcompose.core.results import Stop
+from flowcompose.core.timed import TimedBlock
+from flowcompose.patterns.turn_loop.finish import finish_with
+from flowcompose.patterns.turn_loop.node import Goto
+from flowcompose.patterns.turn_loop.outcome import partial_result
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.view import View
+
+SYNTHESIZER = "synthesizer"
+"""The name under which the synthesizer speaks."""
+
+
+class SynthesizerStep:
+    """The node of the synthesizer."""
+
+    def __init__(self, plan: Plan, synthesizer: Block) -> None:
+        self.plan = plan
+        limit = plan.turn_timeout
+        self.block = TimedBlock(synthesizer, limit) if limit is not None else synthesizer
+
+    def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Make the deliverable on the sync path."""
+        view = View(self.plan, state, config)
+        ctx = view.context(SYNTHESIZER, view.turns)
+        try:
+            return self._made(self.block.run(view.synthesis_input(), ctx), view, ctx)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            raise self._failed(error, view) from error
+
+    async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Make the deliverable on the async path."""
+        view = View(self.plan, state, config)
+        ctx = view.context(SYNTHESIZER, view.turns)
+        try:
+            return self._made(await self.block.arun(view.synthesis_input(), ctx), view, ctx)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            raise self._failed(error, view) from error
+
+    def _made(self, value: Any, view: View, ctx: Context) -> Goto:
+        update = finish_with(view, value, ctx.meter.tokens, ctx.meter.message_id)
+        return Command(update=update, goto=END)
+
+    def _failed(self, error: Exception, view: View) -> RunError:
+        stop = Stop.model_validate(view.state["stop"])
+        result = partial_result(view, stop)
+        if isinstance(error, OutputError):
+            return OutputError(str(error), answer=error.answer, result=result)
+        text = f"{type(error).__name__}: {error}"
+        return RunError(f"{self.plan.name!r}: the synthesizer failed: {text}", result=result)

@@ -1,0 +1,124 @@
+"""One member's turn: speak, record, conclude. One superstep, whatever happens in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
+
+from flowcompose.core.context import Context
+from flowcompose.core.errors import MemberError
+from flowcompose.core.results import Stop
+from flowcompose.core.timed import TimedBlock
+from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
+from flowcompose.patterns.turn_loop.node import Goto
+from flowcompose.patterns.turn_loop.outcome import partial_result
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.roster import Member
+from flowcompose.patterns.turn_loop.view import View
+from flowcompose.resources.contributions import Entry
+from flowcompose.resources.tasks import Failure
+
+
+class TurnStep:
+    """The node of one member."""
+
+    def __init__(self, plan: Plan, member: Member) -> None:
+        self.plan = plan
+        self.name = member.name
+        limit = plan.turn_timeout
+        self.block = TimedBlock(member.block, limit) if limit is not None else member.block
+        self.conclusion = Conclusion(plan, plan.nodes[member.name])
+
+    def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Speak on the sync path."""
+        view = View(self.plan, state, config)
+        if state.get("undecided"):
+            return self.conclusion.run(view, {}, self.name)
+        ctx = view.context(self.name, view.turns + 1)
+        try:
+            update = self._said(self.block.run(view.turn_input(ctx), ctx), view, ctx)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            update = self._failed(error, view, ctx)
+        early = self._early_goto(view, update)
+        return early or self.conclusion.run(view, update, self.name)
+
+    async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Speak on the async path."""
+        view = View(self.plan, state, config)
+        if state.get("undecided"):
+            return await self.conclusion.arun(view, {}, self.name)
+        ctx = view.context(self.name, view.turns + 1)
+        try:
+            update = self._said(await self.block.arun(view.turn_input(ctx), ctx), view, ctx)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            update = self._failed(error, view, ctx)
+        early = self._early_goto(view, update)
+        return early or await self.conclusion.arun(view, update, self.name)
+
+    def _said(self, value: Any, view: View, ctx: Context) -> Update:
+        spoken = self.plan.listener.hear(value, self.name, ctx)
+        entry = Entry(
+            round=ctx.state.round,
+            turn=ctx.state.turn,
+            agent_name=self.name,
+            text=spoken.text,
+            started_at=view.started_at,
+            completed_at=time.time(),
+        )
+        if spoken.data is not None:
+            entry["data"] = spoken.data
+        if spoken.data_class is not None:
+            entry["data_class"] = spoken.data_class
+        if ctx.meter.tokens is not None:
+            entry["usage"] = ctx.meter.as_json()
+        return self._counted({self.plan.key: [entry]}, ctx)
+
+    def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
+        failure = Failure(
+            round=ctx.state.round,
+            turn=ctx.state.turn,
+            agent_name=self.name,
+            error=f"{type(error).__name__}: {error}",
+            started_at=view.started_at,
+            completed_at=time.time(),
+            usage=ctx.meter.as_json(),
+        )
+        update = self._counted({"failures": [failure]}, ctx)
+        stop = Stop(reason="member_failed", by=self.name, detail=failure["error"])
+        if self.plan.on_error == "raise":
+            raise self._member_error(view.after({"failures": [failure]}), stop, ctx) from error
+        return update if self.plan.on_error == "skip" else {**update, "stop": stop.model_dump()}
+
+    def _member_error(self, view: View, stop: Stop, ctx: Context) -> MemberError:
+        where = f"round {ctx.state.round}, turn {ctx.state.turn}"
+        return MemberError(
+            f"{self.plan.name!r}: member {self.name!r} failed in {where}: {stop.detail}",
+            agent_name=self.name,
+            round=ctx.state.round,
+            turn=ctx.state.turn,
+            result=partial_result(view, stop),
+        )
+
+    def _counted(self, update: Update, ctx: Context) -> Update:
+        turn = ctx.state.turn
+        update["turns"] = turn
+        if self.plan.ends_round(turn):
+            update["rounds"] = ctx.state.round
+        return update
+
+    def _early_goto(self, view: View, update: Update) -> Goto | None:
+        """Route where nothing is to be decided yet: a failed member's stop, or a critique."""
+        if "stop" in update:
+            return self.conclusion.go(Stop.model_validate(update["stop"]), view, update)
+        if self.plan.referee is not None and "rounds" in update:
+            return Command(update=update, goto=self.plan.referee_node)
+        return None

@@ -1,0 +1,149 @@
+"""A run at one moment: what the state holds, and what the current node is about to add."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from flowcompose.core.context import Context, RunState
+from flowcompose.core.results import CritiqueEntry, RefereeCritique
+from flowcompose.core.turn_input import TurnInput
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.shape import SynthesisInput
+from flowcompose.patterns.turn_loop.state import Request
+from flowcompose.resources.contributions import Contribution, Entry, Transcript
+from flowcompose.resources.tasks import Failure
+from flowcompose.resources.usage import Tokens, Usage
+
+_NOTHING: Mapping[str, Any] = {}
+_NO_REQUEST = Request(goal="", history=[])
+
+
+class View:
+    """Reads state, with an update laid over it that the engine has not applied yet."""
+
+    __slots__ = ("config", "plan", "started_at", "state", "update")
+
+    def __init__(
+        self,
+        plan: Plan,
+        state: Mapping[str, Any],
+        config: RunnableConfig,
+        update: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        self.plan = plan
+        self.state = state
+        self.config = config
+        self.update = update
+        self.started_at = time.time()
+
+    def after(self, update: Mapping[str, Any]) -> View:
+        """The run as it is once `update` has been applied."""
+        return View(self.plan, self.state, self.config, update)
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The transcript."""
+        return self._log(self.plan.key)
+
+    @property
+    def critiques(self) -> Sequence[CritiqueEntry]:
+        """The critiques so far."""
+        return self._log("referee_critiques")
+
+    @property
+    def failures(self) -> Sequence[Failure]:
+        """The turns that failed."""
+        return self._log("failures")
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that are finished."""
+        return self._number("rounds")
+
+    @property
+    def turns(self) -> int:
+        """Turns that were taken."""
+        return self._number("turns")
+
+    @property
+    def request(self) -> Request:
+        """What the run was started with."""
+        return self.update.get("request") or self.state.get("request") or _NO_REQUEST
+
+    def context(self, agent_name: str, turn: int) -> Context:
+        """What a block or a predicate of turn `turn` sees."""
+        number = self.plan.round_of(turn)
+        request = self.request
+        return Context(
+            goal=request["goal"],
+            history=request["history"],
+            agent_name=agent_name,
+            state=RunState(number, turn, self.critiques),
+            contributions=self._transcript,
+            critiques=self.critiques,
+            session=self.state.get("session") or _NOTHING,
+            config=self._called_by(agent_name, number, turn),
+            panel=self.plan.panel,
+            usage=self.usage,
+        )
+
+    def turn_input(self, ctx: Context) -> TurnInput:
+        """What the member or the referee of this context receives."""
+        return TurnInput(
+            goal=ctx.goal,
+            round=ctx.state.round,
+            turn=ctx.state.turn,
+            agent_name=ctx.agent_name,
+            contributions=ctx.contributions,
+            referee_critiques=ctx.state.referee_critiques if ctx.critiques else (),
+            history=ctx.history,
+        )
+
+    def synthesis_input(self) -> SynthesisInput:
+        """What a synthesizer receives."""
+        return SynthesisInput.model_construct(
+            goal=self.request["goal"],
+            rounds=self.rounds,
+            contributions=[Contribution.of_entry(entry) for entry in self.entries],
+            referee_critiques=[
+                RefereeCritique(round=each["round"], critique=each["critique"])
+                for each in self.critiques
+            ],
+        )
+
+    def usage(self, synthesizer: Tokens | None = None) -> Usage:
+        """The tokens spent so far, and by whom."""
+        turns = [*self.entries, *self.failures]
+        by_member = {
+            name: Tokens.total(each.get("usage") for each in turns if each["agent_name"] == name)
+            for name in self.plan.nodes
+        }
+        referee = Tokens.total(each.get("usage") for each in self.critiques)
+        return Usage.of_parts(by_member, referee=referee, synthesizer=synthesizer)
+
+    def _transcript(self) -> Transcript:
+        return Transcript(self.entries)
+
+    def _log(self, key: str) -> Sequence[Any]:
+        old: Sequence[Any] = self.state.get(key) or ()
+        new = self.update.get(key)
+        return [*old, *new] if new else old
+
+    def _number(self, key: str) -> int:
+        number: int = self.update.get(key, self.state.get(key, 0))
+        return number
+
+    def _called_by(self, agent_name: str, number: int, turn: int) -> RunnableConfig:
+        """The config under which this turn calls models: it says who asks, and when."""
+        metadata = {
+            **(self.config.get("metadata") or {}),
+            "agent_name": agent_name,
+            "lc_agent_name": agent_name,
+            "round": number,
+            "turn": turn,
+        }
+        return {**self.config, "metadata": metadata}

@@ -1,0 +1,51 @@
+"""Pydantic models on their way through graph state, which holds JSON only.
+
+A model goes into state as JSON and the name of its class. Out of state it is that class
+again where the class is known in this process, else the JSON as it stands.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from weakref import WeakValueDictionary
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
+
+_seen: WeakValueDictionary[str, type[BaseModel]] = WeakValueDictionary()
+
+
+def to_json(value: object) -> Any:
+    """Give the JSON form of any value; what has none is written as its `str`."""
+    return to_jsonable_python(value, fallback=str, serialize_unknown=True)
+
+
+def class_name(model: BaseModel) -> str:
+    """Name the class of `model` so that `revive` finds it, local classes included."""
+    cls = type(model)
+    name = f"{cls.__module__}:{cls.__qualname__}"
+    _seen[name] = cls
+    return name
+
+
+def revive(data: Any, name: str | None) -> Any:
+    """Give the model that `data` was, or `data` itself where its class is not to be had."""
+    cls = _find(name) if name else None
+    if cls is None:
+        return data
+    try:
+        return cls.model_validate(data)
+    except ValidationError:
+        return data
+
+
+def _find(name: str) -> type[BaseModel] | None:
+    """Look the class up among those seen and the modules already loaded: it imports nothing."""
+    if name in _seen:
+        return _seen[name]
+    module_name, _, qualname = name.partition(":")
+    found: Any = sys.modules.get(module_name)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) and issubclass(found, BaseModel) else None

@@ -1,0 +1,87 @@
+"""Audit records: one task per turn, the failed turns included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal, NotRequired, TypedDict
+
+from pydantic import BaseModel, ConfigDict
+
+from flowcompose.resources.contributions import Entry
+from flowcompose.resources.usage import Tokens
+
+TaskStatus = Literal["completed", "errored"]
+
+
+class Failure(TypedDict):
+    """A turn that failed, as graph state holds it."""
+
+    round: int
+    turn: int
+    agent_name: str
+    error: str
+    started_at: float
+    completed_at: float
+    usage: NotRequired[dict[str, int]]
+
+
+class Task(BaseModel):
+    """The audit record of one turn: who had to speak, when, at what cost, with what outcome."""
+
+    model_config = ConfigDict(frozen=True)
+
+    collection_id: str
+    """Which run's records these are: the pattern's name, unless `collection_id=` says else."""
+    goal: str
+    """What was to be done, as `member (round n)`."""
+    assignee: str
+    """The member."""
+    status: TaskStatus
+    """Whether the turn ended in a contribution or in an error."""
+    round: int
+    """Counted from 1."""
+    turn: int
+    """Counted from 1."""
+    started_at: datetime
+    """When the turn began, in UTC."""
+    completed_at: datetime
+    """When it ended, in UTC."""
+    output: str | None = None
+    """The contribution's text, None after an error."""
+    usage: Tokens = Tokens()
+    """What the turn cost."""
+    error: str | None = None
+    """Type and text of the error, None after a contribution."""
+
+
+def tasks_of(
+    collection_id: str, entries: Sequence[Entry], failures: Sequence[Failure]
+) -> list[Task]:
+    """Give the audit records of a run, in order of turns."""
+    tasks = [_task(collection_id, entry, "completed", output=entry["text"]) for entry in entries]
+    tasks += [_task(collection_id, failed, "errored", error=failed["error"]) for failed in failures]
+    return sorted(tasks, key=lambda task: task.turn)
+
+
+def _task(
+    collection_id: str,
+    record: Entry | Failure,
+    status: TaskStatus,
+    *,
+    output: str | None = None,
+    error: str | None = None,
+) -> Task:
+    return Task(
+        collection_id=collection_id,
+        goal=f"{record['agent_name']} (round {record['round']})",
+        assignee=record["agent_name"],
+        status=status,
+        round=record["round"],
+        turn=record["turn"],
+        started_at=datetime.fromtimestamp(record["started_at"], UTC),
+        completed_at=datetime.fromtimestamp(record["completed_at"], UTC),
+        output=output,
+        usage=Tokens.model_validate(record.get("usage", {})),
+        error=error,
+    )
