@@ -74,11 +74,11 @@ class Generator(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain."""
-        return self.run(input, Context(config=config))
+        return self.run(input, Context.outside(config))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain, on the async path."""
-        return await self.arun(input, Context(config=config))
+        return await self.arun(input, Context.outside(config))
 
     def model_for(self, ctx: Context) -> BaseChatModel:
         """Give the model that a call in this context would ask.

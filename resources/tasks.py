@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Literal, NotRequired, TypedDict
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, Literal, NotRequired, TypedDict
 
 from pydantic import BaseModel, ConfigDict
 
@@ -57,11 +58,11 @@ class Task(BaseModel):
 
 def tasks_of(
     collection_id: str, entries: Sequence[Entry], failures: Sequence[Failure]
-) -> list[Task]:
-    """Give the audit records of a run, in order of turns."""
+) -> list[dict[str, Any]]:
+    """Give the audit records of a run in their state form, in order of turns."""
     tasks = [_task(collection_id, entry, "completed", output=entry["text"]) for entry in entries]
     tasks += [_task(collection_id, failed, "errored", error=failed["error"]) for failed in failures]
-    return sorted(tasks, key=lambda task: task.turn)
+    return sorted(tasks, key=itemgetter("turn"))
 
 
 def _task(
@@ -71,17 +72,18 @@ def _task(
     *,
     output: str | None = None,
     error: str | None = None,
-) -> Task:
-    return Task(
-        collection_id=collection_id,
-        goal=f"{record['agent_name']} (round {record['round']})",
-        assignee=record["agent_name"],
-        status=status,
-        round=record["round"],
-        turn=record["turn"],
-        started_at=datetime.fromtimestamp(record["started_at"], UTC),
-        completed_at=datetime.fromtimestamp(record["completed_at"], UTC),
-        output=output,
-        usage=Tokens.model_validate(record.get("usage", {})),
-        error=error,
-    )
+) -> dict[str, Any]:
+    """The fields of a `Task`; plain, because a run of 3000 turns makes as many at its end."""
+    return {
+        "collection_id": collection_id,
+        "goal": f"{record['agent_name']} (round {record['round']})",
+        "assignee": record["agent_name"],
+        "status": status,
+        "round": record["round"],
+        "turn": record["turn"],
+        "started_at": record["started_at"],
+        "completed_at": record["completed_at"],
+        "output": output,
+        "usage": record.get("usage", {}),
+        "error": error,
+    }

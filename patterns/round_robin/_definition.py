@@ -10,10 +10,10 @@ from pydantic import BaseModel
 
 from flowcompose.core.blocks import Block, BlockLike
 from flowcompose.core.conditions import as_condition
-from flowcompose.core.context import MemberInfo, Panel
 from flowcompose.core.definition import Problems
 from flowcompose.core.graph_block import AnyGraph
 from flowcompose.core.models import CHAT
+from flowcompose.core.panel import MemberInfo, Panel
 from flowcompose.core.prompt import Text, joined
 from flowcompose.patterns.round_robin._blocks import (
     create_roster_agent,

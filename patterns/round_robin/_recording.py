@@ -39,7 +39,7 @@ class RecordContribution:
     def __call__(self, value: Any, *, round: int, turn: int) -> dict[str, Any]:
         """Give the update that appends `value` to the transcript as this member's words."""
         now = time.time()
-        spoken = self._listener.hear(value, self.agent_name, Context())
+        spoken = self._listener.hear(value, self.agent_name, Context.outside())
         entry = Entry(
             round=round,
             turn=turn,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
-from langgraph.types import StreamMode
+from langgraph.types import GraphOutput, StreamMode
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
@@ -31,7 +31,7 @@ class EventReader:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.output: dict[str, Any] = {}
+        self.output: GraphOutput[Any] = GraphOutput({})
         self._now: dict[Path, tuple[int, int]] = {}
         self._nodes: dict[str, tuple[str, str]] = {}
         self._streamed: set[str] = set()
@@ -54,9 +54,7 @@ class EventReader:
         path = tuple(segment.split(":")[0] for segment in part["ns"])
         if part["type"] == "values":
             if not path:
-                self.output = dict(part["data"])
-                if part.get("interrupts"):
-                    self.output["__interrupt__"] = part["interrupts"]
+                self.output = GraphOutput(part["data"], part.get("interrupts", ()))
         elif part["type"] == "tasks":
             yield from self._task(path, part["data"])
         else:

@@ -38,10 +38,9 @@ def finish_with(
 
 
 def _accounts(view: View, synthesizer: Tokens | None = None) -> dict[str, Any]:
-    tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
     return {
         "usage": view.usage(synthesizer).model_dump(mode="json"),
-        "tasks": [task.model_dump(mode="json") for task in tasks],
+        "tasks": tasks_of(view.plan.collection_id, view.entries, view.failures),
     }
 
 

@@ -10,7 +10,7 @@ from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.structured_data import revive
-from flowcompose.resources.tasks import tasks_of
+from flowcompose.resources.tasks import Task, tasks_of
 from flowcompose.resources.usage import Usage
 
 
@@ -24,7 +24,10 @@ def partial_result(view: View, stop: Stop) -> Result[Any]:
         referee_critiques=view.synthesis_input().referee_critiques,
         stop=stop,
         usage=view.usage(),
-        tasks=tasks_of(view.plan.collection_id, view.entries, view.failures),
+        tasks=[
+            Task.model_validate(each)
+            for each in tasks_of(view.plan.collection_id, view.entries, view.failures)
+        ],
         thread_id=(view.config.get("configurable") or {}).get("thread_id"),
     )
 

@@ -11,7 +11,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.runnables.graph import Graph, Node
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command, GraphOutput, StateSnapshot
 
 from flowcompose.core.errors import DefinitionError, MaxTurnsReached, RunError
 from flowcompose.core.events import Event, RunCompleted
@@ -87,9 +87,8 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
             MaxTurnsReached: The cap was reached, and `on_limit="raise"`.
         """
         config = self._in_thread(config, thread_id)
-        output = self.invoke(
-            self._input(goal, session), config, durability=self._durability(durability)
-        )
+        given, when = self._input(goal, session), self._durability(durability)
+        output = self.invoke(given, config, durability=when, version="v2")
         return self._result(output, config)
 
     async def arun(
@@ -106,9 +105,8 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         Cancelling it leaves a thread that `aresume` goes on with.
         """
         config = self._in_thread(config, thread_id)
-        output = await self.ainvoke(
-            self._input(goal, session), config, durability=self._durability(durability)
-        )
+        given, when = self._input(goal, session), self._durability(durability)
+        output = await self.ainvoke(given, config, durability=when, version="v2")
         return self._result(output, config)
 
     def events(
@@ -189,9 +187,10 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         """
         config = self._in_thread(config, thread_id)
         snapshot = self.get_state(config)
-        output = snapshot.values
+        output: Any = GraphOutput(snapshot.values)
         if self._goes_on(snapshot, thread_id):
-            output = self.invoke(_resuming(value), config, durability=self._durability(durability))
+            when = self._durability(durability)
+            output = self.invoke(_resuming(value), config, durability=when, version="v2")
         return self._result(output, config)
 
     async def aresume(
@@ -205,11 +204,10 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         """`resume` on the async path."""
         config = self._in_thread(config, thread_id)
         snapshot = await self.aget_state(config)
-        output = snapshot.values
+        output: Any = GraphOutput(snapshot.values)
         if self._goes_on(snapshot, thread_id):
-            output = await self.ainvoke(
-                _resuming(value), config, durability=self._durability(durability)
-            )
+            when = self._durability(durability)
+            output = await self.ainvoke(_resuming(value), config, durability=when, version="v2")
         return self._result(output, config)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -261,10 +259,10 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         read_request(self.name, given)
         return given if session is None else {**given, "session": dict(session)}
 
-    def _result(self, output: Mapping[str, Any], config: RunnableConfig) -> Result[Any]:
-        interrupts = [each.value for each in output.get("__interrupt__", ())]
+    def _result(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
+        interrupts = [each.value for each in output.interrupts]
         thread_id = (config.get("configurable") or {}).get("thread_id")
-        result = result_of(self.plan, output, interrupts, thread_id)
+        result = result_of(self.plan, output.value, interrupts, thread_id)
         if self.plan.on_limit == "raise" and result.stop.reason in ("max_rounds", "max_turns"):
             msg = f"{self.name!r} reached its cap after {result.turns} turns ({result.stop.reason})"
             raise MaxTurnsReached(msg, result=result)

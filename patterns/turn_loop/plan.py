@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.conditions import Condition
-from flowcompose.core.context import Panel
+from flowcompose.core.panel import Panel
 from flowcompose.patterns.turn_loop.names import member_nodes, own_node
 from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.patterns.turn_loop.schedule import Schedule

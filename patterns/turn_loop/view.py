@@ -6,15 +6,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from flowcompose.core.context import Context, RunState
+from flowcompose.core.context import Context
+from flowcompose.core.panel import Panel
 from flowcompose.core.results import CritiqueEntry, RefereeCritique
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.shape import SynthesisInput
 from flowcompose.patterns.turn_loop.state import Request
-from flowcompose.resources.contributions import Contribution, Entry, Transcript
+from flowcompose.resources.contributions import Contribution, Entry
 from flowcompose.resources.tasks import Failure
 from flowcompose.resources.usage import Tokens, Usage
 
@@ -74,22 +76,29 @@ class View:
         """What the run was started with."""
         return self.update.get("request") or self.state.get("request") or _NO_REQUEST
 
+    @property
+    def goal(self) -> str:
+        """What the panel works on."""
+        return self.request["goal"]
+
+    @property
+    def history(self) -> Sequence[BaseMessage]:
+        """The conversation before the run."""
+        return self.request["history"]
+
+    @property
+    def session(self) -> Mapping[str, Any]:
+        """What belongs to the thread."""
+        return self.state.get("session") or _NOTHING
+
+    @property
+    def panel(self) -> Panel:
+        """What the default blocks have in common."""
+        return self.plan.panel
+
     def context(self, agent_name: str, turn: int) -> Context:
         """What a block or a predicate of turn `turn` sees."""
-        number = self.plan.round_of(turn)
-        request = self.request
-        return Context(
-            goal=request["goal"],
-            history=request["history"],
-            agent_name=agent_name,
-            state=RunState(number, turn, self.critiques),
-            contributions=self._transcript,
-            critiques=self.critiques,
-            session=self.state.get("session") or _NOTHING,
-            config=self._called_by(agent_name, number, turn),
-            panel=self.plan.panel,
-            usage=self.usage,
-        )
+        return Context(self, agent_name, self.plan.round_of(turn), turn)
 
     def turn_input(self, ctx: Context) -> TurnInput:
         """What the member or the referee of this context receives."""
@@ -106,7 +115,7 @@ class View:
     def synthesis_input(self) -> SynthesisInput:
         """What a synthesizer receives."""
         return SynthesisInput.model_construct(
-            goal=self.request["goal"],
+            goal=self.goal,
             rounds=self.rounds,
             contributions=[Contribution.of_entry(entry) for entry in self.entries],
             referee_critiques=[
@@ -125,8 +134,16 @@ class View:
         referee = Tokens.total(each.get("usage") for each in self.critiques)
         return Usage.of_parts(by_member, referee=referee, synthesizer=synthesizer)
 
-    def _transcript(self) -> Transcript:
-        return Transcript(self.entries)
+    def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
+        """The config under which this turn calls models: it says who asks, and when."""
+        metadata = {
+            **(self.config.get("metadata") or {}),
+            "agent_name": agent_name,
+            "lc_agent_name": agent_name,
+            "round": round,
+            "turn": turn,
+        }
+        return {**self.config, "metadata": metadata}
 
     def _log(self, key: str) -> Sequence[Any]:
         old: Sequence[Any] = self.state.get(key) or ()
@@ -136,14 +153,3 @@ class View:
     def _number(self, key: str) -> int:
         number: int = self.update.get(key, self.state.get(key, 0))
         return number
-
-    def _called_by(self, agent_name: str, number: int, turn: int) -> RunnableConfig:
-        """The config under which this turn calls models: it says who asks, and when."""
-        metadata = {
-            **(self.config.get("metadata") or {}),
-            "agent_name": agent_name,
-            "lc_agent_name": agent_name,
-            "round": number,
-            "turn": turn,
-        }
-        return {**self.config, "metadata": metadata}

@@ -1,0 +1,81 @@
+"""Where a context reads from: a run, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+
+from flowcompose.core.panel import Panel
+from flowcompose.core.results import CritiqueEntry
+from flowcompose.resources.contributions import Entry
+from flowcompose.resources.usage import Usage
+
+
+class Source(Protocol):
+    """What a context reads from, when it is asked.
+
+    A turn whose block looks at nothing pays for nothing.
+    """
+
+    @property
+    def goal(self) -> str:
+        """What the panel works on."""
+        ...
+
+    @property
+    def history(self) -> Sequence[BaseMessage]:
+        """The conversation before the run."""
+        ...
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The transcript."""
+        ...
+
+    @property
+    def critiques(self) -> Sequence[CritiqueEntry]:
+        """The critiques so far."""
+        ...
+
+    @property
+    def session(self) -> Mapping[str, Any]:
+        """What belongs to the thread."""
+        ...
+
+    @property
+    def panel(self) -> Panel:
+        """What the default blocks have in common."""
+        ...
+
+    def usage(self) -> Usage:
+        """The tokens spent so far."""
+        ...
+
+    def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
+        """The engine's config for what is called in this turn."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outside:
+    """No run at all: what a block sees that is used on its own."""
+
+    config: RunnableConfig
+    goal: str = ""
+    history: Sequence[BaseMessage] = ()
+    entries: Sequence[Entry] = ()
+    critiques: Sequence[CritiqueEntry] = ()
+    session: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    panel: Panel = field(default_factory=lambda: Panel(name=""))
+
+    def usage(self) -> Usage:
+        """Nothing was spent."""
+        return Usage()
+
+    def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
+        """The caller's config as it is."""
+        return self.config
