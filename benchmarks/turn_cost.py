@@ -2,7 +2,9 @@
 
 Both have the same three members, plain functions, and the same number of turns; the ring is
 what an expert would write: one node per member, `Command` routing, an append-only transcript
-channel. Both are measured in turn in one process, several times; the median counts.
+channel. Each is measured in processes of its own, the two by turns: in one process each
+would undo the interpreter's specialisation for the other, which no program that uses one of
+them ever pays. The median of all runs counts, and the ratio is that of the medians.
 
 Run it with `python benchmarks/turn_cost.py`.
 """
@@ -12,7 +14,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import json
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypedDict
@@ -91,51 +96,90 @@ def pattern(turns: int, *, use_async: bool, saver: InMemorySaver | None) -> Any:
     )
 
 
-def _seconds(kind: str, turns: int, *, use_async: bool, saving: bool) -> float:
+def measure(kind: str, turns: int, repeats: int, *, use_async: bool, saving: bool) -> list[float]:
+    """Give microseconds per turn of several runs, after one that warms up."""
     saver = InMemorySaver() if saving else None
-    make = ring if kind == "ring" else pattern
-    graph = make(turns, use_async=use_async, saver=saver)
-    config: Any = {"recursion_limit": turns + 10, "configurable": {"thread_id": "t"}}
+    graph = (ring if kind == "ring" else pattern)(turns, use_async=use_async, saver=saver)
+    # The pattern's own default with a checkpointer is "sync"; both are given the engine's.
+    options: Any = {"durability": "async"} if saving else {}
+    start = {"ring": {"goal": "go", "turns": 0}, "pattern": "go"}[kind]
+    call = {
+        ("ring", False): graph.invoke,
+        ("ring", True): graph.ainvoke,
+        ("pattern", False): getattr(graph, "run", None),
+        ("pattern", True): getattr(graph, "arun", None),
+    }[kind, use_async]
+
+    def config(number: int) -> Any:
+        return {"recursion_limit": turns + 10, "configurable": {"thread_id": str(number)}}
+
+    def run(number: int) -> Any:
+        return call(start, config=config(number), **options)
+
+    async def arepeat() -> list[float]:
+        return [await _atimed(run, number) for number in range(repeats + 1)]
+
+    def repeat() -> list[float]:
+        return [_timed(run, number) for number in range(repeats + 1)]
+
+    taken = asyncio.run(arepeat()) if use_async else repeat()
+    return [seconds / turns * 1e6 for seconds in taken[1:]]
+
+
+def _timed(run: Callable[[int], object], number: int) -> float:
     gc.collect()
     start = time.perf_counter()
-    if kind == "ring":
-        given = {"goal": "go", "turns": 0}
-        if use_async:
-            asyncio.run(graph.ainvoke(given, config, durability="async"))
-        else:
-            graph.invoke(given, config, durability="async")
-    elif use_async:
-        asyncio.run(graph.arun("go", config=config, durability="async"))
-    else:
-        graph.run("go", config=config, durability="async")
+    run(number)
     return time.perf_counter() - start
+
+
+async def _atimed(run: Callable[[int], Awaitable[object]], number: int) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    await run(number)
+    return time.perf_counter() - start
+
+
+def _in_process(kind: str, given: argparse.Namespace, path: str, saver: str) -> list[float]:
+    command = [sys.executable, __file__, "--child", kind, "--path", path, "--saver", saver]
+    command += ["--turns", str(given.turns), "--repeats", str(given.repeats)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    numbers: list[float] = json.loads(done.stdout)
+    return numbers
+
+
+def _row(given: argparse.Namespace, path: str, saver: str) -> None:
+    taken: dict[str, list[float]] = {"ring": [], "pattern": []}
+    for _ in range(given.processes):
+        for kind, numbers in taken.items():
+            numbers.extend(_in_process(kind, given, path, saver))
+    micro = {kind: statistics.median(numbers) for kind, numbers in taken.items()}
+    ratio = micro["pattern"] / micro["ring"]
+    print(f"{path:<6} {saver:<13} {micro['ring']:>8.0f} {micro['pattern']:>12.0f} {ratio:>6.2f}")
 
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(description="Cost of a turn next to a hand-written ring.")
     parser.add_argument("--turns", type=int, default=300)
-    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=7, help="runs in each process")
+    parser.add_argument("--processes", type=int, default=3, help="processes for each number")
+    parser.add_argument("--child", choices=["ring", "pattern"], help=argparse.SUPPRESS)
+    parser.add_argument("--path", default="sync", help=argparse.SUPPRESS)
+    parser.add_argument("--saver", default="none", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    print(f"{given.turns} turns of 3 function members, median of {given.repeats}, us per turn")
+    if given.child:
+        use_async, saving = given.path == "async", given.saver != "none"
+        numbers = measure(
+            given.child, given.turns, given.repeats, use_async=use_async, saving=saving
+        )
+        print(json.dumps(numbers))
+        return
+    print(f"{given.turns} turns of 3 function members, us per turn")
     print(f"{'path':<6} {'checkpointer':<13} {'ring':>8} {'round_robin':>12} {'ratio':>6}")
-    for use_async in (False, True):
-        for saving in (False, True):
-            _row(given.turns, given.repeats, use_async=use_async, saving=saving)
-
-
-def _row(turns: int, repeats: int, *, use_async: bool, saving: bool) -> None:
-    """Measure both in alternation, so that a noisy moment hits both."""
-    taken: dict[str, list[float]] = {"ring": [], "pattern": []}
-    for _ in range(repeats + 1):
-        for kind, list_ in taken.items():
-            list_.append(_seconds(kind, turns, use_async=use_async, saving=saving))
-    micro = {kind: statistics.median(each[1:]) / turns * 1e6 for kind, each in taken.items()}
-    ratio = statistics.median(
-        p / r for p, r in zip(taken["pattern"][1:], taken["ring"][1:], strict=True)
-    )
-    path, saver = "async" if use_async else "sync", "in-memory" if saving else "none"
-    print(f"{path:<6} {saver:<13} {micro['ring']:>8.0f} {micro['pattern']:>12.0f} {ratio:>6.2f}")
+    for path in ("sync", "async"):
+        for saver in ("none", "in-memory"):
+            _row(given, path, saver)
 
 
 if __name__ == "__main__":

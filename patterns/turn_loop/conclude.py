@@ -8,7 +8,8 @@ from langgraph.constants import END
 from langgraph.types import Command
 
 from flowcompose.core.conditions import Condition
-from flowcompose.core.errors import FlowComposeError, RunError
+from flowcompose.core.errors import RunError
+from flowcompose.core.explain import explain
 from flowcompose.core.results import Stop
 from flowcompose.patterns.turn_loop.finish import finish
 from flowcompose.patterns.turn_loop.node import Goto
@@ -79,7 +80,7 @@ class Conclusion:
     def _undecided(self, view: View, update: Update, error: Exception) -> Goto:
         if not view.state.get("undecided"):
             return Command(update={**update, "undecided": True}, goto=self.node)
-        msg = f"{self.plan.name!r}: terminate_when failed after turn {view.turns}: {_say(error)}"
+        msg = f"{self.plan.name!r}: terminate_when failed after turn {view.turns}: {explain(error)}"
         raise RunError(msg, result=partial_result(view, _failed(error))) from error
 
 
@@ -88,8 +89,4 @@ def _stopped(fired: Condition | None) -> Stop | None:
 
 
 def _failed(error: Exception) -> Stop:
-    return Stop(reason="cancelled", detail=_say(error))
-
-
-def _say(error: Exception) -> str:
-    return str(error) if isinstance(error, FlowComposeError) else f"{type(error).__name__}: {error}"
+    return Stop(reason="cancelled", detail=explain(error))

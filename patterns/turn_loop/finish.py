@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ValidationError
 
 from flowcompose.core.errors import OutputError
+from flowcompose.core.explain import explain_fields
 from flowcompose.core.messages import slug
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
@@ -62,7 +63,8 @@ def _fitted(plan: Plan, made: Any) -> Any:
             )
         return schema.model_validate(made)
     except ValidationError as error:
-        msg = f"{plan.name!r}: the synthesizer's answer does not fit {schema.__name__}: {error}"
+        unfit = f"the synthesizer's answer does not fit {schema.__name__}"
+        msg = f"{plan.name!r}: {unfit}: {explain_fields(error)}"
         raise OutputError(msg, answer=repr(made)) from error
 
 

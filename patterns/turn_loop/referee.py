@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from flowcompose.core.blocks import Block
 from flowcompose.core.context import Context
 from flowcompose.core.errors import RunError
+from flowcompose.core.explain import explain
 from flowcompose.core.results import CritiqueEntry, Stop
 from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
@@ -84,7 +85,7 @@ class RefereeStep:
         return {"referee_critiques": [entry]}
 
     def _failed(self, error: Exception, view: View) -> Goto | None:
-        text = f"{type(error).__name__}: {error}"
+        text = explain(error)
         stop = Stop(reason="member_failed", by=REFEREE, detail=text)
         if self.plan.on_error == "skip":
             return None

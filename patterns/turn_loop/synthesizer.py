@@ -13,6 +13,7 @@ from langgraph.types import Command
 from flowcompose.core.blocks import Block
 from flowcompose.core.context import Context
 from flowcompose.core.errors import OutputError, RunError
+from flowcompose.core.explain import explain
 from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.finish import finish_with
@@ -64,5 +65,5 @@ class SynthesizerStep:
         result = partial_result(view, stop)
         if isinstance(error, OutputError):
             return OutputError(str(error), answer=error.answer, result=result)
-        text = f"{type(error).__name__}: {error}"
-        return RunError(f"{self.plan.name!r}: the synthesizer failed: {text}", result=result)
+        msg = f"{self.plan.name!r}: the synthesizer failed: {explain(error)}"
+        return RunError(msg, result=result)

@@ -12,6 +12,7 @@ from langgraph.types import Command
 
 from flowcompose.core.context import Context
 from flowcompose.core.errors import MemberError
+from flowcompose.core.explain import explain
 from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
@@ -87,7 +88,7 @@ class TurnStep:
             round=ctx.state.round,
             turn=ctx.state.turn,
             agent_name=self.name,
-            error=f"{type(error).__name__}: {error}",
+            error=explain(error),
             started_at=view.started_at,
             completed_at=time.time(),
             usage=ctx.meter.as_json(),
