@@ -26,10 +26,10 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
     """The uncompiled graph of a pattern: add nodes to it if you must, then `compile` it."""
 
     def __init__(self, plan: Plan) -> None:
-        state, given, output, turn = state_schemas(plan.key)
-        super().__init__(state, input_schema=given, output_schema=output)
+        schemas = state_schemas(plan.key, derived_output=plan.synthesizer is None)
+        super().__init__(schemas.state, input_schema=schemas.given, output_schema=schemas.output)
         self.plan = plan
-        self._turn_schema = turn
+        self._turn_schema = schemas.turn
         self._add_steps()
 
     def compile(self, *args: Any, **kwargs: Any) -> Pattern[Any]:

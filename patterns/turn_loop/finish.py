@@ -20,8 +20,8 @@ from flowcompose.resources.usage import Tokens
 
 def finish(view: View) -> dict[str, Any]:
     """What a run without a synthesizer ends with."""
-    made = view.plan.raw_output(view.synthesis_input())
-    return {**_output(made), **_accounts(view), "messages": []}
+    made = to_json(view.plan.raw_output(view.synthesis_input()))
+    return {"output": made, **_accounts(view), "messages": []}
 
 
 def finish_with(
@@ -39,7 +39,9 @@ def finish_with(
 
 
 def _accounts(view: View, synthesizer: Tokens | None = None) -> dict[str, Any]:
+    critiques: dict[str, Any] = {} if view.critiques else {"referee_critiques": []}
     return {
+        **critiques,  # written once, so that the output always has the key
         "usage": view.usage(synthesizer).model_dump(mode="json"),
         "tasks": tasks_of(view.plan.collection_id, view.entries, view.failures),
     }
@@ -49,7 +51,8 @@ def _output(made: Any) -> dict[str, Any]:
     if isinstance(made, BaseMessage):
         made = str(made.text)
     named = class_name(made) if isinstance(made, BaseModel) else None
-    return {"output": to_json(made), "output_class": named}
+    output = {"output": to_json(made)}
+    return output if named is None else {**output, "output_class": named}
 
 
 def _fitted(plan: Plan, made: Any) -> Any:

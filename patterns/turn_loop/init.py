@@ -14,7 +14,7 @@ from flowcompose.core.generator import Generator
 from flowcompose.patterns.turn_loop.conclude import Conclusion
 from flowcompose.patterns.turn_loop.node import Goto
 from flowcompose.patterns.turn_loop.plan import Plan
-from flowcompose.patterns.turn_loop.state import Request
+from flowcompose.patterns.turn_loop.state import Request, reset_of
 from flowcompose.patterns.turn_loop.view import View
 
 Messages = Sequence[AnyMessage]
@@ -50,19 +50,8 @@ class InitStep:
         fresh = {"request": request, "rounds": 0, "turns": 0, self.plan.key: []}
         view = View(self.plan, {"session": state.get("session")}, config, fresh)
         self._check_models(view)
-        return view, {
-            **fresh,
-            "request": Overwrite(request),
-            self.plan.key: Overwrite([]),
-            "referee_critiques": Overwrite([]),
-            "failures": Overwrite([]),
-            "stop": None,
-            "output": None,
-            "output_class": None,
-            "usage": {},
-            "tasks": [],
-            "undecided": False,
-        }
+        opening = {"request": Overwrite(request), self.plan.key: Overwrite([])}
+        return view, {**reset_of(state), **fresh, **opening}
 
     def _check_models(self, view: View) -> None:
         """Find a model that is not configured before the first turn is paid for."""

@@ -16,48 +16,47 @@ from flowcompose.resources.usage import Usage
 
 def partial_result(view: View, stop: Stop) -> Result[Any]:
     """What was achieved up to a moment in which there is no deliverable yet."""
-    return Result[Any](
-        output=None,
-        contributions=[Contribution.of_entry(entry) for entry in view.entries],
-        rounds=view.rounds,
-        turns=view.turns,
-        referee_critiques=view.synthesis_input().referee_critiques,
-        stop=stop,
-        usage=view.usage(),
-        tasks=[
-            Task.model_validate(each)
-            for each in tasks_of(view.plan.collection_id, view.entries, view.failures)
-        ],
-        thread_id=(view.config.get("configurable") or {}).get("thread_id"),
-    )
+    return _result(view, stop, output=None, usage=view.usage())
 
 
 def result_of(
     plan: Plan, values: Mapping[str, Any], interrupts: Sequence[Any], thread_id: str | None
 ) -> Result[Any]:
     """Read the output of a run, or the state of a thread."""
+    view = View(plan, values, {"configurable": {"thread_id": thread_id}})
     if interrupts:
-        view = View(plan, values, {"configurable": {"thread_id": thread_id}})
         waiting = partial_result(view, Stop(reason="interrupted"))
         return waiting.model_copy(update={"interrupts": list(interrupts)})
+    stop, usage = Stop.model_validate(values["stop"]), Usage.model_validate(values["usage"])
+    return _result(view, stop, output=_typed(view), usage=usage)
+
+
+def _result(view: View, stop: Stop, *, output: Any, usage: Usage) -> Result[Any]:
+    """A run's output brings its tasks; a thread's state holds only what they are made of."""
+    tasks = view.state.get("tasks")
+    if tasks is None:
+        tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
     return Result[Any](
-        output=_typed(plan, values),
-        contributions=[Contribution.of_entry(entry) for entry in values[plan.key]],
-        rounds=values["rounds"],
-        turns=values["turns"],
+        output=output,
+        contributions=[Contribution.of_entry(entry) for entry in view.entries],
+        rounds=view.rounds,
+        turns=view.turns,
         referee_critiques=[
             RefereeCritique(round=each["round"], critique=each["critique"])
-            for each in values["referee_critiques"]
+            for each in view.critiques
         ],
-        stop=Stop.model_validate(values["stop"]),
-        usage=Usage.model_validate(values["usage"]),
-        tasks=values["tasks"],
-        thread_id=thread_id,
+        stop=stop,
+        usage=usage,
+        tasks=[Task.model_validate(task) for task in tasks],
+        thread_id=(view.config.get("configurable") or {}).get("thread_id"),
     )
 
 
-def _typed(plan: Plan, values: Mapping[str, Any]) -> Any:
+def _typed(view: View) -> Any:
     """Give the output as the model that it was when it was made."""
+    plan, values = view.plan, view.state
+    if plan.synthesizer is None:
+        return plan.raw_output(view.synthesis_input())
     if plan.output_schema is not None:
         return plan.output_schema.model_validate(values["output"])
     return revive(values["output"], values.get("output_class"))

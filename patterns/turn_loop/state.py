@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 from langchain_core.messages import BaseMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.types import Overwrite
 
 from flowcompose.core.results import CritiqueEntry
 from flowcompose.resources.contributions import Entry
@@ -40,38 +42,38 @@ SessionState = Annotated[dict[str, Any], merge_session]
 _INPUT: dict[str, Any] = {"goal": Goal, "messages": Messages, "session": SessionState}
 
 
-class TurnState(TypedDict, total=False):
-    """What a turn reads; the transcript is under the pattern's accessor key."""
+class Schemas(NamedTuple):
+    """The schemas of a pattern's graph."""
 
-    request: Request
-    session: dict[str, Any]
-    referee_critiques: list[CritiqueEntry]
-    failures: list[Failure]
-    rounds: int
-    turns: int
-    stop: dict[str, Any] | None
-    undecided: bool
+    state: type
+    given: type
+    output: type
+    turn: type
+    """What a turn reads."""
 
 
 @lru_cache(maxsize=128)
-def state_schemas(accessor_key: str) -> tuple[type, type, type, type]:
-    """Give the schemas of the whole state, the input, the output and of what a turn reads."""
+def state_schemas(accessor_key: str, *, derived_output: bool) -> Schemas:
+    """Give the schemas for a transcript under `accessor_key`.
+
+    What can be derived from the transcript is not stored beside it: the tasks, and the output
+    if there is no synthesizer (`derived_output`). A caller gets them all the same.
+    """
     transcript = Annotated[list[Entry], log_channel()]
     critiques = Annotated[list[CritiqueEntry], log_channel()]
-    failures = Annotated[list[Failure], log_channel()]
     turn: dict[str, Any] = {
         "request": Annotated[Request, constant_channel()],
         "session": SessionState,
         accessor_key: transcript,
         "referee_critiques": critiques,
-        "failures": failures,
+        "failures": Annotated[list[Failure], log_channel()],
         "rounds": int,
         "turns": int,
         "stop": dict[str, Any] | None,
         "undecided": bool,
     }
     output: dict[str, Any] = {
-        "output": Any,
+        "output": Annotated[Any, UntrackedValue(object)] if derived_output else Any,
         "output_class": str | None,
         "rounds": int,
         "turns": int,
@@ -79,15 +81,32 @@ def state_schemas(accessor_key: str) -> tuple[type, type, type, type]:
         "referee_critiques": critiques,
         "stop": dict[str, Any] | None,
         "usage": dict[str, Any],
-        "tasks": list[dict[str, Any]],
+        "tasks": Annotated[list[dict[str, Any]], UntrackedValue(list)],
         "messages": Messages,
     }
-    named = {"State": {**_INPUT, **turn, **output}, "Input": _INPUT, "Output": output, "Turn": turn}
-    state, given, out, read = (
-        TypedDict(name, keys, total=False)  # type: ignore[operator]  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue, reportUnknownVariableType] - keys known at run time only
-        for name, keys in named.items()
+    return Schemas(
+        _schema("State", {**_INPUT, **turn, **output}),
+        _schema("Input", _INPUT),
+        _schema("Output", output),
+        _schema("Turn", turn),
     )
-    return state, given, out, read
+
+
+def _schema(name: str, keys: dict[str, Any]) -> type:
+    return TypedDict(name, keys, total=False)  # type: ignore[operator, no-any-return]  # pyright: ignore - keys known at run time only
+
+
+_LEFTOVERS = ("stop", "output", "output_class", "usage", "undecided")
+_LEFTOVER_LOGS = ("referee_critiques", "failures")
+
+
+def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the update that clears what the last run of the thread left.
+
+    Only what is there is cleared: a key that is never written costs no checkpoint anything.
+    """
+    values = {key: None for key in _LEFTOVERS if state.get(key) is not None}
+    return values | {key: Overwrite([]) for key in _LEFTOVER_LOGS if state.get(key)}
 
 
 RESERVED_KEYS = frozenset(

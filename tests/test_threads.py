@@ -1,0 +1,301 @@
+"""Runs kept by a checkpointer: isolation, sessions, resuming, forking."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.types import interrupt
+
+from flowcompose import (
+    Context,
+    DefinitionError,
+    MemberError,
+    Pattern,
+    RosterEntry,
+    RunError,
+    TurnInput,
+    round_robin,
+)
+
+
+def echo(turn: TurnInput) -> str:
+    return f"{turn.goal}:{turn.agent_name}{turn.round}:{len(turn.contributions)}"
+
+
+def panel(**options: Any) -> Pattern[Any]:
+    roster = [RosterEntry(name=name, block=echo) for name in "ab"]
+    return round_robin(
+        **{"name": "p", "roster": roster, "max_rounds": 2, "synthesizer": False, **options}
+    )
+
+
+def expected(goal: str) -> list[str]:
+    return [
+        f"{goal}:{name}{number}:{i}"
+        for i, (number, name) in enumerate([(1, "a"), (1, "b"), (2, "a"), (2, "b")])
+    ]
+
+
+def texts(result: Any) -> list[str]:
+    return [c.text for c in result.contributions]
+
+
+@pytest.fixture
+def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
+    connection = sqlite3.connect(tmp_path / "runs.db", check_same_thread=False)
+    yield SqliteSaver(connection)
+    connection.close()
+
+
+def test_two_runs_one_after_the_other_do_not_see_each_other() -> None:
+    pattern = panel()
+    assert texts(pattern.run("x")) == expected("x")
+    assert texts(pattern.run("y")) == expected("y")
+
+
+def test_runs_in_threads_do_not_see_each_other() -> None:
+    pattern = panel()
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(pattern.run, [f"g{number}" for number in range(40)]))
+    assert [texts(result) for result in results] == [expected(f"g{n}") for n in range(40)]
+
+
+@pytest.mark.parametrize("saving", [False, True])
+async def test_fifty_runs_at_once_do_not_see_each_other(saving: bool) -> None:
+    async def speak(turn: TurnInput) -> str:
+        await asyncio.sleep(0)
+        return echo(turn)
+
+    roster = [RosterEntry(name=name, block=speak) for name in "ab"]
+    pattern = panel(roster=roster, checkpointer=InMemorySaver() if saving else None)
+    results = await asyncio.gather(*(pattern.arun(f"g{number}") for number in range(50)))
+    assert [texts(result) for result in results] == [expected(f"g{n}") for n in range(50)]
+
+
+def test_a_new_run_on_a_thread_starts_with_an_empty_transcript(saver: SqliteSaver) -> None:
+    pattern = panel(checkpointer=saver)
+    pattern.run("x", thread_id="t")
+    result = pattern.run("y", thread_id="t")
+    assert texts(result) == expected("y")
+    assert len(result.tasks) == 4
+
+
+def test_a_thread_used_again_takes_no_old_answer_for_input() -> None:
+    pattern = panel(checkpointer=InMemorySaver(), synthesizer=lambda given: "answer", max_rounds=1)
+    pattern.run("first", thread_id="t")
+    config: Any = {"configurable": {"thread_id": "t"}}
+    with pytest.raises(DefinitionError, match="the input must have 'goal'"):
+        pattern.invoke({}, config)
+    history: list[int] = []
+
+    def look(turn: TurnInput) -> str:
+        history.append(len(turn.history))
+        return "x"
+
+    looking = panel(
+        roster=[RosterEntry(name="a", block=look)],
+        checkpointer=pattern.checkpointer,
+        synthesizer=lambda given: "answer",
+        max_rounds=1,
+    )
+    looking.run("second", thread_id="t")
+    looking.run("third", thread_id="t")
+    assert history == [0, 0]
+
+
+def test_a_run_with_a_checkpointer_tells_its_thread(saver: SqliteSaver) -> None:
+    pattern = panel(checkpointer=saver)
+    first, second = pattern.run("x"), pattern.run("y")
+    assert first.thread_id and second.thread_id and first.thread_id != second.thread_id
+    assert texts(pattern.resume(first.thread_id)) == expected("x")
+
+
+def test_thread_id_without_a_checkpointer_names_the_argument() -> None:
+    with pytest.raises(
+        DefinitionError, match=r"thread_id='t' needs a checkpointer: pass checkpointer=\.\.\."
+    ):
+        panel().run("x", thread_id="t")
+    with pytest.raises(DefinitionError, match="needs a checkpointer"):
+        panel().resume("t")
+
+
+def test_resume_of_an_unknown_thread_says_so(saver: SqliteSaver) -> None:
+    with pytest.raises(
+        RunError, match="thread 'nope' is not known to this checkpointer; start it with run"
+    ):
+        panel(checkpointer=saver).resume("nope")
+
+
+def test_resume_of_a_finished_thread_gives_its_result_and_runs_nothing(saver: SqliteSaver) -> None:
+    spoken: list[str] = []
+
+    def speak(turn: TurnInput) -> str:
+        spoken.append(turn.agent_name)
+        return "x"
+
+    pattern = panel(roster=[RosterEntry(name="a", block=speak)], checkpointer=saver)
+    done = pattern.run("x", thread_id="t")
+    again = pattern.resume("t")
+    assert again == done
+    assert len(spoken) == 2
+
+
+class Failing:
+    """A member that fails at one turn until it is told otherwise."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.taken: list[int] = []
+
+    def __call__(self, turn: TurnInput) -> str:
+        if turn.turn == self.at:
+            raise ValueError("down")
+        self.taken.append(turn.turn)
+        return str(turn.turn)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_resume_after_an_error_goes_on_at_the_failed_turn(saver: SqliteSaver, at: int) -> None:
+    member = Failing(at)
+    roster = [RosterEntry(name=name, block=member) for name in "ab"]
+    pattern = panel(roster=roster, checkpointer=saver)
+    with pytest.raises(MemberError) as caught:
+        pattern.run("x", thread_id="t")
+    assert caught.value.result is not None
+    assert caught.value.result.thread_id == "t"
+    config: Any = {"configurable": {"thread_id": "t"}}
+    assert pattern.get_state(config).next == ("ab"[(at - 1) % 2],)
+    member.at = 0
+    assert texts(pattern.resume("t")) == ["1", "2", "3", "4"]
+    assert member.taken == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("referee", [None, lambda turn: {"critique": "c"}])
+def test_a_failing_predicate_costs_no_turn(saver: SqliteSaver, referee: Any) -> None:
+    broken = [True]
+    taken: list[int] = []
+
+    def stop(ctx: Context) -> bool:
+        if broken[0]:
+            raise ValueError("down")
+        return False
+
+    def speak(turn: TurnInput) -> str:
+        taken.append(turn.turn)
+        return str(turn.turn)
+
+    roster = [RosterEntry(name=name, block=speak) for name in "ab"]
+    pattern = panel(roster=roster, checkpointer=saver, terminate_when=stop, referee=referee)
+    with pytest.raises(RunError, match="terminate_when failed after turn 2"):
+        pattern.run("x", thread_id="t")
+    broken[0] = False
+    result = pattern.resume("t")
+    assert texts(result) == ["1", "2", "3", "4"]
+    assert taken == [1, 2, 3, 4]
+    assert len(result.referee_critiques) == (2 if referee else 0)
+
+
+async def test_resume_works_on_the_async_path(tmp_path: Path) -> None:
+    member = Failing(3)
+    roster = [RosterEntry(name=name, block=member) for name in "ab"]
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
+        pattern = panel(roster=roster, checkpointer=saver)
+        with pytest.raises(MemberError):
+            await pattern.arun("x", thread_id="t")
+        member.at = 0
+        assert texts(await pattern.aresume("t")) == ["1", "2", "3", "4"]
+        assert texts(await pattern.aresume("t")) == ["1", "2", "3", "4"]
+    assert member.taken == [1, 2, 3, 4]
+
+
+async def test_a_cancelled_run_can_be_resumed() -> None:
+    hang, taken = [True], list[int]()
+
+    async def speak(turn: TurnInput) -> str:
+        if turn.turn == 3 and hang[0]:
+            waiting.set()
+            await asyncio.Event().wait()
+        taken.append(turn.turn)
+        return str(turn.turn)
+
+    waiting = asyncio.Event()
+    roster = [RosterEntry(name=name, block=speak) for name in "ab"]
+    pattern = panel(roster=roster, checkpointer=InMemorySaver())
+    running = asyncio.create_task(pattern.arun("x", thread_id="t"))
+    await waiting.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    hang[0] = False
+    assert texts(await pattern.aresume("t")) == ["1", "2", "3", "4"]
+    assert taken == [1, 2, 3, 4]
+
+
+def test_a_member_can_ask_a_person_and_go_on_with_the_answer(saver: SqliteSaver) -> None:
+    def ask(turn: TurnInput) -> str:
+        return f"they said {interrupt('shall we?')}" if turn.turn == 2 else "x"
+
+    roster = [RosterEntry(name=name, block=ask) for name in "ab"]
+    pattern = panel(roster=roster, checkpointer=saver, max_rounds=1)
+    waiting = pattern.run("x", thread_id="t")
+    assert (waiting.stop.reason, waiting.interrupts) == ("interrupted", ["shall we?"])
+    assert texts(waiting) == ["x"]
+    assert texts(pattern.resume("t", "yes")) == ["x", "they said yes"]
+
+
+def test_a_run_can_be_forked_from_an_earlier_turn(saver: SqliteSaver) -> None:
+    pattern = panel(checkpointer=saver)
+    pattern.run("x", thread_id="t")
+    config: Any = {"configurable": {"thread_id": "t"}}
+    after_two = next(s for s in pattern.get_state_history(config) if s.values.get("turns") == 2)
+    forked = pattern.invoke(None, after_two.config)
+    assert [entry["text"] for entry in forked["contributions"]] == expected("x")
+
+
+def test_the_session_stays_on_the_thread(saver: SqliteSaver) -> None:
+    def tell(turn: TurnInput, ctx: Context) -> str:
+        return str(dict(ctx.session.state))
+
+    roster = [RosterEntry(name="a", block=tell)]
+    pattern = panel(roster=roster, checkpointer=saver, max_rounds=1)
+    assert texts(pattern.run("x", thread_id="t", session={"a": 1, "b": 1})) == ["{'a': 1, 'b': 1}"]
+    assert texts(pattern.run("x", thread_id="t", session={"b": 2})) == ["{'a': 1, 'b': 2}"]
+    assert texts(pattern.run("x", thread_id="t")) == ["{'a': 1, 'b': 2}"]
+    assert texts(pattern.run("x", thread_id="other")) == ["{}"]
+
+
+def test_checkpoints_grow_by_what_a_turn_adds(tmp_path: Path) -> None:
+    def bytes_of(turns: int) -> int:
+        connection = sqlite3.connect(tmp_path / f"{turns}.db", check_same_thread=False)
+        roster = [RosterEntry(name="a", block=lambda turn: "x" * 1000)]
+        pattern = panel(roster=roster, max_rounds=turns, checkpointer=SqliteSaver(connection))
+        pattern.run("x" * 20_000, thread_id="t")
+        connection.close()
+        return (tmp_path / f"{turns}.db").stat().st_size
+
+    small, large = bytes_of(50), bytes_of(200)
+    assert (large - small) / 150 < 4_000
+
+
+def test_a_run_in_another_thread_of_the_process_resumes_what_this_one_left() -> None:
+    member = Failing(2)
+    roster = [RosterEntry(name=name, block=member) for name in "ab"]
+    pattern = panel(roster=roster, checkpointer=InMemorySaver())
+    with pytest.raises(MemberError):
+        pattern.run("x", thread_id="t")
+    member.at = 0
+    results: list[Any] = []
+    worker = threading.Thread(target=lambda: results.append(pattern.resume("t")))
+    worker.start()
+    worker.join()
+    assert texts(results[0]) == ["1", "2", "3", "4"]
