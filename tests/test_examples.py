@@ -1,0 +1,113 @@
+"""The examples do what their docstrings say, and stay short."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from examples import debate_panel, editorial_review, pattern_as_node
+from flowcompose.core.testing import ScriptedModel
+
+EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction] - a fixture
+    for variable in ("OPENAI_API_KEY", "FLOWCOMPOSE_MODEL"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+def test_editorial_review_gives_a_typed_review_after_two_audited_rounds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = ScriptedModel(
+        by_agent={
+            "writer": ["It opened in 1889.", "It opened on 31 March 1889."],
+            "fact-checker": ["Not every visitor climbs.", "The date is right."],
+            "copy-editor": ["Shorter.", "Good."],
+            "referee": [{"critique": "The writer names no source."}, {"critique": "Better."}],
+            "synthesizer": [editorial_review.Review(verdict="revise", corrections=["height"])],
+        }
+    )
+
+    result = editorial_review.main(model)
+
+    model.assert_complete()
+    assert result.output == editorial_review.Review(verdict="revise", corrections=["height"])
+    assert [c.agent_name for c in result.contributions] == [
+        *("writer", "fact-checker", "copy-editor"),
+        *("writer", "fact-checker", "copy-editor"),
+    ]
+    assert [c.critique for c in result.referee_critiques] == [
+        "The writer names no source.",
+        "Better.",
+    ]
+    assert result.stop.reason == "max_rounds"
+    printed = capsys.readouterr().out
+    assert "--- round 2 ---\n\nwriter: It opened on 31 March 1889.\nfact-checker: " in printed
+    assert "(referee) The writer names no source." in printed
+
+
+def test_editorial_review_hands_the_critique_to_the_next_round() -> None:
+    model = ScriptedModel(
+        lambda messages: {"critique": "No source.", "verdict": "", "corrections": []}
+    )
+
+    editorial_review.main(model)
+
+    first, second = (call for call in model.calls if call.agent_name == "writer")
+    critique = "[Round 1] Referee critique: No source."
+    assert critique not in [message.text for message in first.messages]
+    assert critique in [message.text for message in second.messages]
+
+
+def test_debate_panel_ends_when_the_vote_is_to_ship() -> None:
+    result = debate_panel.main()
+
+    assert (result.stop.reason, result.stop.by) == ("terminate_when", "voted_to_ship")
+    assert result.rounds == 2
+    assert [c.data for c in result.contributions if c.agent_name == "voter"] == debate_panel.VOTES
+    assert [c.critique for c in result.output.referee_critiques] == [
+        "No figure from: optimist, sceptic.",
+        "No figure from: nobody.",
+    ]
+    assert result.contributions[3].text == "2 of 900 test runs failed."
+
+
+def test_debate_panel_ends_after_nine_contributions_without_a_decision() -> None:
+    result = debate_panel.main(ScriptedModel([debate_panel.VOTES[0]] * 3))
+
+    assert (result.rounds, result.stop.by) == (3, "max_messages(9)")
+
+
+def test_pattern_as_node_streams_its_members_and_adds_one_message() -> None:
+    model = ScriptedModel(["Aurora.", "Patterns.", "Aurora Patterns."])
+
+    speakers, messages = pattern_as_node.main(model)
+
+    assert speakers == ["poet", "engineer", "synthesizer"]
+    assert [(type(message), message.text) for message in messages] == [
+        (HumanMessage, pattern_as_node.GOAL),
+        (AIMessage, "Aurora Patterns."),
+        (AIMessage, "Published: Aurora Patterns."),
+    ]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_as_a_program_without_a_key(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_fits_on_a_screen_and_says_how_to_run_it(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 80
+    assert f"`python examples/{path.name}`" in text
+    assert f"FLOWCOMPOSE_MODEL=openai:gpt-4o python examples/{path.name}" in text
+    assert "\n1. " in text
