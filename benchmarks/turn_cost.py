@@ -103,7 +103,7 @@ def measure(kind: str, turns: int, repeats: int, *, use_async: bool, saving: boo
     # The pattern's own default with a checkpointer is "sync"; both are given the engine's.
     options: Any = {"durability": "async"} if saving else {}
     start = {"ring": {"goal": "go", "turns": 0}, "pattern": "go"}[kind]
-    call = {
+    call: Any = {
         ("ring", False): graph.invoke,
         ("ring", True): graph.ainvoke,
         ("pattern", False): getattr(graph, "run", None),

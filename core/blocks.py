@@ -16,6 +16,7 @@ from langchain_core.runnables.config import run_in_executor
 
 from flowcompose.core.context import Context
 from flowcompose.core.functions import async_in_sync, describe, is_async, takes_context
+from flowcompose.core.untyped import unchecked
 
 
 @runtime_checkable
@@ -101,8 +102,9 @@ def as_block(block: BlockLike) -> Block:
     """
     if isinstance(block, Block):
         return block
+    given = unchecked(block)
     if isinstance(block, Runnable):
-        return RunnableBlock(block)
+        return RunnableBlock(given)
     if callable(block) and not isinstance(block, type):
         return FunctionBlock(block)
     msg = (

@@ -50,7 +50,7 @@ def capability(
         from flowcompose import capability
 
         def word_count(text: str) -> int:
-            \"\"\"Count the words of a text.\"\"\"
+            "Count the words of a text."
             return len(text.split())
 
         editing = capability("editing", tools=[word_count], instructions="Keep it short.")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.exceptions import OutputParserException
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import ValidationError
 from tenacity import RetryCallState
@@ -19,7 +19,7 @@ from tenacity import RetryCallState
 from flowcompose.core.context import Context
 from flowcompose.core.retry import Retry, aretrying, retrying
 from flowcompose.core.stream import emit
-from flowcompose.core.structured import Unfit
+from flowcompose.core.structured import Unfit, salvage
 from flowcompose.core.tools import Toolbox
 
 
@@ -37,7 +37,7 @@ class UseTools:
     """Run the tool calls of an answer."""
 
     toolbox: Toolbox
-    calls: Sequence[ToolCall]
+    answer: AIMessage
 
 
 Steps = Generator[AskModel | UseTools, Any, Any]
@@ -73,26 +73,26 @@ class Conversation:
 
     def _answer(self, wanted: AskModel | UseTools) -> Any:
         if isinstance(wanted, UseTools):
-            return wanted.toolbox.call_all(wanted.calls, self.ctx)
+            return wanted.toolbox.call_all(wanted.answer, self.ctx)
         try:
             for attempt in retrying(self.retry, self._notice):
                 with attempt:
                     return self._counted(wanted.model.invoke(wanted.messages, self.config))
         except Exception as error:
-            return _unfit_or_raise(wanted, error)
+            return self._unfit_or_raise(wanted, error)
 
     async def _aanswer(self, wanted: AskModel | UseTools) -> Any:
         if isinstance(wanted, UseTools):
-            return await wanted.toolbox.acall_all(wanted.calls, self.ctx)
+            return await wanted.toolbox.acall_all(wanted.answer, self.ctx)
         try:
             async for attempt in aretrying(self.retry, self._notice):
                 with attempt:
                     return self._counted(await wanted.model.ainvoke(wanted.messages, self.config))
         except Exception as error:
-            return _unfit_or_raise(wanted, error)
+            return self._unfit_or_raise(wanted, error)
 
     def _counted(self, answer: Any) -> Any:
-        message = answer["raw"] if isinstance(answer, dict) else answer
+        message: Any = answer["raw"] if isinstance(answer, dict) else answer  # pyright: ignore[reportUnknownVariableType] - the engine's Any
         if isinstance(message, AIMessage):
             self.ctx.meter.add(message)
         return answer  # pyright: ignore[reportUnknownVariableType] - the engine's Any
@@ -102,11 +102,10 @@ class Conversation:
         wait = state.next_action.sleep if state.next_action else 0.0
         emit("turn_retried", self.ctx, reason=f"{type(error).__name__}: {error}", wait=wait)
 
-
-def _unfit_or_raise(wanted: AskModel, error: Exception) -> Unfit:
-    """Take a structured answer that could not be read as one to ask again; raise all else."""
-    named = type(error).__name__ == "LengthFinishReasonError"  # openai is not imported for this
-    if wanted.structured and (named or isinstance(error, (ValidationError, OutputParserException))):
-        why = "the answer was cut off: be shorter" if named else str(error)
-        return Unfit(why, "")
-    raise error
+    def _unfit_or_raise(self, wanted: AskModel, error: Exception) -> Any:
+        """Take a structured answer that could not be read as one to ask again; raise all else."""
+        if wanted.structured and (held_back := salvage(error)) is not None:
+            return self._counted({"raw": held_back})
+        if wanted.structured and isinstance(error, (ValidationError, OutputParserException)):
+            return Unfit(str(error), "")
+        raise error

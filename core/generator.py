@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -51,7 +51,7 @@ class Generator(Runnable[Any, Any]):
         stream: bool,
         default_model: str = CHAT,
     ) -> None:
-        self.name: str = name
+        self.name: str = name  # pyright: ignore[reportIncompatibleVariableOverride] - never None here
         self.schema = output_schema
         self._model = model or next((each.model for each in uses if each.model), None)
         self._default_model = default_model
@@ -61,8 +61,7 @@ class Generator(Runnable[Any, Any]):
         self._user = user
         self._retry = retry
         self._stream = stream and output_schema is None
-        owned = [*tools, *(tool for each in uses for tool in each.tools)]
-        self._toolbox = Toolbox([as_tool(tool) for tool in owned])
+        self._toolbox = Toolbox([as_tool(tool) for tool in _all_tools(tools, uses)])
 
     def run(self, value: Any, ctx: Context) -> Any:
         """Ask the model; gives the text, or an object of the output schema."""
@@ -91,20 +90,21 @@ class Generator(Runnable[Any, Any]):
     def _conversation(self, ctx: Context) -> Conversation:
         config = ctx.config
         if not self._stream:
-            tags = [*(config.get("tags") or []), TAG_NOSTREAM]
-            config = RunnableConfig(**{**config, "tags": tags})
+            config = config.copy()
+            config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
         model = self.model_for(ctx)
         patient = getattr(model, "max_retries", 0) != 0  # a client that retries on its own
         retry = Retry(attempts=1, reasks=self._retry.reasks) if patient else self._retry
         return Conversation(ctx, config, retry)
 
     def _steps(self, value: Any, ctx: Context) -> Steps:
-        model, messages = self.model_for(ctx), self._messages(value, ctx)
+        model = self.model_for(ctx)
+        messages: list[BaseMessage] = self._messages(value, ctx)
         if self._toolbox.tools or self.schema is None:
-            answer = yield from self._talk(model, messages)
+            messages = yield from self._talk(model, messages)
             if self.schema is None:
-                return answer.text
-            messages = [*messages, answer, HumanMessage("Now give this in the required form.")]
+                return str(messages[-1].text)
+            messages.append(HumanMessage("Now give this in the required form."))
         return (yield from self._answer_in(self.schema, model, messages))
 
     def _messages(self, value: Any, ctx: Context) -> list[BaseMessage]:
@@ -122,16 +122,17 @@ class Generator(Runnable[Any, Any]):
         return [HumanMessage(user if user is not None else _as_text(value))]
 
     def _talk(self, model: BaseChatModel, messages: list[BaseMessage]) -> Steps:
-        """Let the model use its tools until it answers in words."""
+        """Let the model use its tools until it answers in words; gives all messages."""
         tools = self._toolbox.tools
         asking: Runnable[Any, Any] = model.bind_tools(tools) if tools else model
         for _ in range(MAX_TOOL_ROUNDS if tools else 0):
             answer: AIMessage = yield AskModel(asking, messages)
-            if not answer.tool_calls:
-                return answer
-            results = yield UseTools(self._toolbox, answer.tool_calls)
-            messages = [*messages, answer, *results]
-        return (yield AskModel(model, messages))
+            messages = [*messages, answer]
+            if not answer.tool_calls and not answer.invalid_tool_calls:
+                return messages
+            results = yield UseTools(self._toolbox, answer)
+            messages = [*messages, *results]
+        return [*messages, (yield AskModel(model, messages))]
 
     def _answer_in(
         self, schema: type[BaseModel], model: BaseChatModel, messages: list[BaseMessage]
@@ -237,13 +238,20 @@ def problems_of_generator(
     problems = [*problems_of_text("prompt", prompt), *problems_of_text("context", context)]
     problems += [] if model is None else problems_of_model(model)
     problems += problems_of_schema(output_schema)
-    problems += problems_of_tools(tools)
+    installed = [each for each in uses if isinstance(each, Capability)]
+    problems += problems_of_tools(_all_tools(tools, installed))
     problems += [
         f"uses must hold capabilities made by capability(...), got {each!r}"
         for each in uses
         if not isinstance(each, Capability)
     ]
     return problems
+
+
+def _all_tools(tools: Iterable[ToolLike], uses: Iterable[Capability]) -> list[ToolLike]:
+    """A block's own tools and those of its capabilities; the same one counts once."""
+    every = [*tools, *(tool for each in uses for tool in each.tools)]
+    return [tool for at, tool in enumerate(every) if not any(tool is each for each in every[:at])]
 
 
 def problems_of_schema(schema: object) -> list[str]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.protocol import PregelProtocol
 
 from flowcompose.core.context import Context
-from flowcompose.core.messages import happenings
+from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.stream import NODE
 from flowcompose.core.turn_input import TurnInput
+from flowcompose.core.untyped import engine, mapping_of
+from flowcompose.resources.structured_data import revive
 from flowcompose.resources.usage import Tokens
 
 AnyGraph = PregelProtocol[Any, Any, Any, Any]
 """A compiled graph of any state."""
+
+_DELIVER = "The panel is finished. Give its deliverable."
 
 
 def is_graph(value: object) -> TypeGuard[AnyGraph]:
@@ -44,39 +47,43 @@ class GraphBlock:
     def run(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph."""
         given = self._given(value, ctx)
-        return self._read(self.graph.invoke(given, _inner(ctx.config)), given, ctx)
+        output = engine(self.graph).invoke(given, _inner(ctx.config))
+        return self._read(output, given, ctx)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph on the async path."""
         given = self._given(value, ctx)
-        return self._read(await self.graph.ainvoke(given, _inner(ctx.config)), given, ctx)
+        output = await engine(self.graph).ainvoke(given, _inner(ctx.config))
+        return self._read(output, given, ctx)
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
-        if not isinstance(value, TurnInput):
-            return value if isinstance(value, dict) else {next(iter(self._keys)): value}
-        if "goal" not in self._keys:
+        said = [*happenings(ctx.contributions.raw, ctx.critiques)]
+        if "goal" in self._keys:
+            session, before = dict(ctx.session.state), [*ctx.history, *said]
+            offered = {"goal": ctx.goal, "messages": before, "session": session}
+            return {key: given for key, given in offered.items() if key in self._keys}
+        if isinstance(value, TurnInput):
             return {"messages": value.messages}
-        before = [*value.history, *happenings(ctx.contributions.raw, ctx.critiques)]
-        offered = {"goal": value.goal, "messages": before, "session": dict(ctx.session.state)}
-        return {key: given for key, given in offered.items() if key in self._keys}
+        return {"messages": [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(_DELIVER)]}
 
-    def _read(self, output: Any, given: Mapping[str, Any], ctx: Context) -> Any:
+    def _read(self, output: object, given: dict[str, Any], ctx: Context) -> Any:
         """Take the graph's answer: its structured one, its `output`, or its last words."""
-        if not isinstance(output, Mapping):
+        values = mapping_of(output)
+        if values is None:
             return output
-        usage = output.get("usage")
-        if usage:
-            ctx.meter.add_tokens(Tokens.model_validate(usage))
-        said = _new_answers(output, given)
-        for message in () if usage else said:
-            ctx.meter.add(message)
-        for key in ("structured_response", "output"):
-            if output.get(key) is not None:
-                return output[key]
-        return said[-1].text if said else dict(output)
+        said = _new_answers(values, given)
+        if values.get("usage"):
+            ctx.meter.add_tokens(Tokens.model_validate(values["usage"]))
+        else:
+            for message in said:
+                ctx.meter.add(message)
+        structured = values.get("structured_response", values.get("output"))
+        if structured is not None:
+            return revive(structured, values.get("output_class"))
+        return said[-1].text if said else values
 
 
-def _new_answers(output: Mapping[str, Any], given: Mapping[str, Any]) -> list[AIMessage]:
+def _new_answers(output: dict[str, Any], given: dict[str, Any]) -> list[AIMessage]:
     messages: list[BaseMessage] = output.get("messages") or []
     known = {message.id for message in given.get("messages", ()) if message.id}
     return [m for m in messages if isinstance(m, AIMessage) and m.id not in known]
@@ -89,6 +96,6 @@ def _inner(config: RunnableConfig) -> RunnableConfig:
 
 def _input_keys(graph: AnyGraph) -> set[str]:
     if isinstance(graph, CompiledStateGraph):
-        builder = graph.builder  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - the graph's types are its own
-        return set(builder.schemas[builder.input_schema])  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - see above
+        builder = engine(graph).builder
+        return set(builder.schemas[builder.input_schema])
     return {"messages"}  # a remote graph: the convention of the ecosystem

@@ -8,6 +8,7 @@ intent (`"intent/chat"`), which is looked up when a run needs it: first in
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from langchain_core.language_models import BaseChatModel
@@ -51,17 +52,24 @@ def configure_models(models: Mapping[str, ModelLike]) -> None:
     problems = Problems("configure_models")
     for intent, model in models.items():
         problems.check(
-            isinstance(intent, str) and bool(intent.removeprefix(_PREFIX)),  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            isinstance(intent, str) and bool(intent.removeprefix(_PREFIX).strip()),  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             f"an intent is a name such as 'intent/chat', got {intent!r}",
         )
-        problems.extend(problems_of_model(model))
+        problems.extend(f"{intent!r}: {problem}" for problem in problems_of_model(model))
         problems.check(
-            not (isinstance(model, str) and model.startswith(_PREFIX)),
+            not _is_intent(model),
             f"{intent!r} must name a model, not another intent, got {model!r}",
         )
     problems.raise_if_any()
+    named = {_PREFIX + intent.removeprefix(_PREFIX): model for intent, model in models.items()}
+    problems.check(len(named) == len(models), f"an intent is named twice in {list(models)!r}")
+    problems.raise_if_any()
     _configured.clear()
-    _configured.update({_PREFIX + name.removeprefix(_PREFIX): m for name, m in models.items()})
+    _configured.update(named)
+
+
+def _is_intent(model: object) -> bool:
+    return isinstance(model, str) and model.startswith(_PREFIX)
 
 
 def problems_of_model(model: object) -> list[str]:
@@ -85,15 +93,20 @@ def resolve_model(model: ModelLike) -> BaseChatModel:
     return build_model(model)
 
 
+def _of_environment(variable: str) -> str | None:
+    model = os.environ.get(variable)
+    if _is_intent(model):
+        problem = f"{variable} must name a model, not an intent, got {model!r}"
+        raise DefinitionError(f"model {model!r}", [problem])
+    return model
+
+
 def _model_of_intent(intent: str) -> ModelLike:
-    variable = "FLOWCOMPOSE_MODEL_" + intent.removeprefix(_PREFIX).upper().replace("-", "_")
-    found = (
-        _configured.get(intent)
-        or os.environ.get(variable)
-        or _configured.get(CHAT)
-        or os.environ.get("FLOWCOMPOSE_MODEL")
-    )
-    if found:
+    named = re.sub(r"\W", "_", intent.removeprefix(_PREFIX)).upper()
+    variable = f"FLOWCOMPOSE_MODEL_{named}"
+    if found := _configured.get(intent) or _of_environment(variable):
+        return found
+    if found := _configured.get(CHAT) or _of_environment("FLOWCOMPOSE_MODEL"):
         return found
     if os.environ.get("OPENAI_API_KEY"):
         return "openai:" + (os.environ.get("OPENAI_MODEL") or "gpt-4o")

@@ -46,7 +46,7 @@ def problems_of_text(argument: str, text: object) -> list[str]:
     if text is None or isinstance(text, str):
         return []
     if isinstance(text, Sequence) and not isinstance(text, (bytes, bytearray)):
-        return [problem for part in text for problem in problems_of_text(argument, part)]  # pyright: ignore[reportUnknownVariableType] - checked one by one
+        return [problem for part in text for problem in problems_of_text(argument, part)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - checked one by one
     if not callable(text):
         allowed = "a string, a function (input) or (input, ctx), or a list of these"
         return [f"{argument} must be {allowed}, got {text!r}"]

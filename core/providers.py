@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncGenerator
+from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any
-from weakref import WeakKeyDictionary
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
 
 from flowcompose.core.errors import DefinitionError
 
+if TYPE_CHECKING:
+    from openai import DefaultAsyncHttpxClient
+
 TIMEOUT = 120.0
 """Seconds without an answer after which a request of a model made here is given up."""
 
 # An async client belongs to the event loop that first used it: in a second `asyncio.run` it
-# fails with "Event loop is closed". So each loop has models of its own.
-_of_loop: WeakKeyDictionary[Any, dict[tuple[Any, ...], BaseChatModel]] = WeakKeyDictionary()
+# fails with "Event loop is closed". So each loop has models of its own, until it ends.
+_of_loop: dict[asyncio.AbstractEventLoop, _LoopModels] = {}
+_lock = Lock()
 
 
 def build_model(name: str) -> BaseChatModel:
@@ -53,21 +59,54 @@ def _openai(model: str) -> BaseChatModel:
         loop = asyncio.get_running_loop()
     except RuntimeError:
         return _sync_openai(model, base_url, key)
-    models = _of_loop.setdefault(loop, {})
-    found = models.get((model, base_url, key))
-    if found is None:
-        found = models[model, base_url, key] = _make_openai(model, base_url, key, own_client=True)
-    return found
+    with _lock:
+        for ended in [each for each in list(_of_loop) if each.is_closed()]:
+            _of_loop.pop(ended, None)
+        models = _of_loop.get(loop) or _of_loop.setdefault(loop, _LoopModels(loop))
+    return models.openai(model, base_url, key)
+
+
+class _LoopModels:
+    """The models of one event loop, and the client that they share."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        from openai import DefaultAsyncHttpxClient
+
+        self._client = DefaultAsyncHttpxClient(timeout=TIMEOUT)
+        self._made: dict[tuple[str, str | None, str], BaseChatModel] = {}
+        # A loop closes the async generators that were begun in it before it ends: the one
+        # moment at which the client's connections can still be closed.
+        self._end = _at_the_end(loop, self._client)
+        with suppress(StopIteration):
+            self._end.__anext__().send(None)
+
+    def openai(self, model: str, base_url: str | None, key: str) -> BaseChatModel:
+        """Give the model, made once."""
+        known = (model, base_url, key)
+        if known not in self._made:
+            self._made[known] = _make_openai(model, base_url, key, self._client)
+        return self._made[known]
+
+
+async def _at_the_end(
+    loop: asyncio.AbstractEventLoop, client: DefaultAsyncHttpxClient
+) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        _of_loop.pop(loop, None)
+        await client.aclose()
 
 
 @lru_cache(maxsize=32)
 def _sync_openai(model: str, base_url: str | None, key: str) -> BaseChatModel:
-    return _make_openai(model, base_url, key, own_client=False)
+    return _make_openai(model, base_url, key, None)
 
 
-def _make_openai(model: str, base_url: str | None, key: str, *, own_client: bool) -> BaseChatModel:
+def _make_openai(
+    model: str, base_url: str | None, key: str, client: DefaultAsyncHttpxClient | None
+) -> BaseChatModel:
     from langchain_openai import ChatOpenAI
-    from openai import DefaultAsyncHttpxClient
     from pydantic import SecretStr
 
     return ChatOpenAI(
@@ -77,7 +116,7 @@ def _make_openai(model: str, base_url: str | None, key: str, *, own_client: bool
         timeout=TIMEOUT,
         max_retries=0,
         stream_usage=True,
-        http_async_client=DefaultAsyncHttpxClient(timeout=TIMEOUT) if own_client else None,
+        http_async_client=client,
     )
 
 
@@ -92,5 +131,5 @@ def _other(name: str) -> BaseChatModel:
 
     try:
         return init_chat_model(name)
-    except (ImportError, ValueError) as error:
+    except Exception as error:  # each provider has its own way to say that a key is missing
         raise DefinitionError(f"model {name!r}", [str(error)]) from error

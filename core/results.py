@@ -26,6 +26,7 @@ StopReason = Literal[
     "member_failed",
     "cancelled",
     "interrupted",
+    "failed",
 ]
 
 
@@ -35,7 +36,7 @@ class Stop(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     reason: StopReason
-    """The code; `interrupted` waits for `resume`, all others are an end."""
+    """The code. `interrupted` waits for `resume`; `failed` stands only in an error's `.result`."""
     by: str | None = None
     """Who or what caused it: a member, or the condition that fired."""
     detail: str | None = None

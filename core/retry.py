@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
 
 from tenacity import (
     AsyncRetrying,
@@ -13,6 +16,8 @@ from tenacity import (
     retry_if_exception,
     stop_after_attempt,
 )
+
+from flowcompose.core.definition import Problems
 
 _TRANSIENT_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
 
@@ -28,11 +33,28 @@ class Retry:
             asked for again, with the reason told to the model. 0 for none.
         max_wait: The longest wait between two attempts, in seconds. A provider that says
             when to come back is believed up to here.
+
+    Raises:
+        DefinitionError: A number is too small; all problems are listed.
     """
 
     attempts: int = 4
     reasks: int = 2
     max_wait: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Refuse a budget with which nothing would be asked at all."""
+        problems = Problems("Retry")
+        for name, value, least in (("attempts", self.attempts, 1), ("reasks", self.reasks, 0)):
+            problems.check(
+                type(value) is int and value >= least,
+                f"{name} must be a whole number >= {least}, got {value!r}",
+            )
+        problems.check(
+            type(self.max_wait) in (int, float) and self.max_wait >= 0,
+            f"max_wait must be seconds >= 0, got {self.max_wait!r}",
+        )
+        problems.raise_if_any()
 
 
 def is_transient(error: BaseException) -> bool:
@@ -83,10 +105,13 @@ class _Wait:
 
 def _retry_after(error: BaseException) -> float | None:
     """Read the seconds that the provider asks for, from its response headers."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
     for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[header]) * unit)
         except (KeyError, TypeError, ValueError):
             continue
-    return None
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
+    except (KeyError, TypeError, ValueError):
+        return None

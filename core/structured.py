@@ -8,16 +8,23 @@ wrong answer can be quoted back to the model.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.runnables import Runnable
-from langchain_core.utils.function_calling import convert_to_openai_function
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
+
+from flowcompose.core.wire_schema import WRAP, wire_schema
+
+_ENDS = ("finish_reason", "stop_reason", "done_reason")
+_CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
 
 
 @dataclass(frozen=True)
@@ -30,73 +37,77 @@ class Unfit:
 
 def asking_for(schema: type[BaseModel], model: BaseChatModel) -> Runnable[Any, Any]:
     """Give `model`, bound to answer in `schema`; its value goes to `read_answer`."""
-    parameters = inspect.signature(model.with_structured_output).parameters
-    strict = "strict" in parameters and _is_closed(schema.model_json_schema())
-    function = convert_to_openai_function(schema, strict=True if strict else None)
-    # A mapping with a title and properties is a JSON Schema to every provider.
-    wire = {
-        "title": function["name"],
-        "description": function.get("description", "") or f"A {schema.__name__}.",
-        **(_without_defaults(function["parameters"]) if strict else function["parameters"]),
-    }
-    options = {"strict": True} if strict else {}
-    return model.with_structured_output(wire, include_raw=True, **options)
+    plain, strict = wire_schema(schema)
+    # Nobody follows a structured answer while it is written, and of a streamed one that is
+    # cut off the OpenAI client gives no usage.
+    model = model.model_copy(update={"disable_streaming": True})
+    takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+    if strict is not None and takes_strict:
+        return model.with_structured_output(strict, include_raw=True, strict=True)
+    return model.with_structured_output(plain, include_raw=True)
 
 
-def _without_defaults(schema: Any) -> Any:
-    """Drop default values, which a strict provider refuses; every key must be given anyway."""
-    if isinstance(schema, list):
-        return [_without_defaults(each) for each in schema]  # pyright: ignore[reportUnknownVariableType] - JSON
-    if not isinstance(schema, Mapping):
-        return schema
-    named = ("properties", "$defs")
-    return {
-        key: {name: _without_defaults(each) for name, each in value.items()}
-        if key in named
-        else _without_defaults(value)
-        for key, value in schema.items()
-        if key != "default"
-    }
+def salvage(error: Exception) -> AIMessage | None:
+    """Give the answer that the OpenAI client holds back because it was cut off."""
+    if type(error).__name__ != "LengthFinishReasonError":  # openai is not imported for this
+        return None
+    completion: Any = getattr(error, "completion", None)
+    return AIMessage(
+        completion.choices[0].message.content or "",
+        response_metadata={"finish_reason": "length"},
+        usage_metadata=_usage(completion.usage) if completion.usage else None,
+    )
 
 
-def _is_closed(schema: Any) -> bool:
-    """Say whether every object of the schema lists its keys: only then can a provider be strict."""
-    if isinstance(schema, list):
-        return all(map(_is_closed, schema))  # pyright: ignore[reportUnknownArgumentType] - JSON
-    if not isinstance(schema, Mapping):
-        return True
-    if schema.get("type") == "object" and "properties" not in schema:
-        return False
-    return not schema.get("additionalProperties") and all(map(_is_closed, schema.values()))
+def _usage(counted: Any) -> UsageMetadata:
+    cached = getattr(counted.prompt_tokens_details, "cached_tokens", None)
+    return UsageMetadata(
+        input_tokens=counted.prompt_tokens,
+        output_tokens=counted.completion_tokens,
+        total_tokens=counted.total_tokens,
+        input_token_details=InputTokenDetails(cache_read=cached or 0),
+    )
 
 
 def read_answer(value: Mapping[str, Any], schema: type[BaseModel]) -> BaseModel | Unfit:
     """Validate what a model bound by `asking_for` gave."""
     raw = value["raw"]
-    text = _answer_text(raw) if isinstance(raw, AIMessage) else ""
-    refusal = raw.additional_kwargs.get("refusal") if isinstance(raw, AIMessage) else None
-    if refusal:
+    if not isinstance(raw, AIMessage):
+        return Unfit("there was no answer", "")
+    if refusal := raw.additional_kwargs.get("refusal"):
         return Unfit(f"the model refused: {refusal}", str(refusal))
-    parsed = value.get("parsed")
+    text = _answer_text(raw, value.get("parsed"))
+    if any(raw.response_metadata.get(key) in _CUT_OFF for key in _ENDS):
+        return Unfit("the answer was cut off: be shorter", text)
+    if not text.strip():
+        return Unfit("the answer was empty", "")
     try:
-        if parsed is not None:
-            return schema.model_validate(parsed)
-        return schema.model_validate_json(_json_in(text))
+        return schema.model_validate_json(_json_in(text, schema))
     except ValidationError as error:
         return Unfit(_explain(error), text)
 
 
-def _answer_text(raw: AIMessage) -> str:
-    """What the model said, in words or as the arguments of its call."""
-    return raw.text or "\n".join(str(call["args"]) for call in raw.tool_calls)
+def _answer_text(raw: AIMessage, parsed: Any) -> str:
+    """What the model said: the arguments of its call, else its words."""
+    if raw.tool_calls:
+        called = parsed if isinstance(parsed, Mapping) else raw.tool_calls[0]["args"]  # pyright: ignore[reportUnknownVariableType] - JSON
+        return json.dumps(called, ensure_ascii=False)
+    if raw.invalid_tool_calls:
+        return raw.invalid_tool_calls[0]["args"] or ""
+    return str(raw.text)
 
 
-def _json_in(text: str) -> str:
+def _json_in(text: str, schema: type[BaseModel]) -> str:
     """Cut JSON out of a fence or of prose; models without structured answers write both."""
     fenced = re.search(r"```(?:json)?\s*(.+?)```", text, re.DOTALL)
     inner = fenced[1] if fenced else text
     start, end = inner.find("{"), inner.rfind("}")
-    return inner[start : end + 1] if 0 <= start < end else inner.strip() or "null"
+    found = inner[start : end + 1] if 0 <= start < end else inner.strip()
+    with suppress(ValueError):  # the schema's own reader says what is wrong with it
+        given: Any = json.loads(found, strict=False)  # many leave line breaks in a text
+        wrapped = issubclass(schema, RootModel) and isinstance(given, dict) and WRAP in given
+        return json.dumps(given[WRAP] if wrapped else given)
+    return found
 
 
 def _explain(error: ValidationError) -> str:

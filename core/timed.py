@@ -37,8 +37,9 @@ class TimedBlock:
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Await the block, and cancel it when it is late."""
+        limit = asyncio.timeout(self._seconds)
         try:
-            async with asyncio.timeout(self._seconds) as limit:
+            async with limit:
                 return await self._block.arun(value, ctx)
         except TimeoutError:
             if not limit.expired():

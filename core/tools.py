@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.errors import GraphBubbleUp
 
@@ -40,8 +40,8 @@ def problems_of_tools(tools: Sequence[ToolLike]) -> list[str]:
     for given in tools:
         try:
             names.append(as_tool(given).name)
-        except (TypeError, ValueError) as error:
-            problems.append(f"tools: {error}")
+        except Exception as error:  # of a signature, anything may be wrong
+            problems.append(f"tools: {given!r}: {error}")
     twice = sorted({name for name in names if names.count(name) > 1})
     return problems + [f"tools: duplicate tool name {name!r}" for name in twice]
 
@@ -53,20 +53,21 @@ class Toolbox:
         self.tools = list(tools)
         self._by_name: Mapping[str, BaseTool] = {each.name: each for each in tools}
 
-    def call_all(self, calls: Sequence[ToolCall], ctx: Context) -> list[ToolMessage]:
+    def call_all(self, answer: AIMessage, ctx: Context) -> list[ToolMessage]:
         """Run the calls of one answer, one after the other."""
-        return [self._call(call, ctx) for call in calls]
+        return [*(self._call(call, ctx) for call in answer.tool_calls), *_unreadable(answer)]
 
-    async def acall_all(self, calls: Sequence[ToolCall], ctx: Context) -> list[ToolMessage]:
+    async def acall_all(self, answer: AIMessage, ctx: Context) -> list[ToolMessage]:
         """Run the calls of one answer at the same time; the answers keep their order."""
-        return list(await asyncio.gather(*(self._acall(call, ctx) for call in calls)))
+        calls = (self._acall(call, ctx) for call in answer.tool_calls)
+        return [*await asyncio.gather(*calls), *_unreadable(answer)]
 
     def _call(self, call: ToolCall, ctx: Context) -> ToolMessage:
         found = self._start(call, ctx)
         try:
             if found is None:
                 answer = self._unknown(call)
-            elif isinstance(found, BaseTool) and _only_async(found):
+            elif _only_async(found):
                 answer = _failed(call, f"{found.name} is an async tool: it needs arun")
             else:
                 answer = found.invoke({**call, "type": "tool_call"}, ctx.config)
@@ -106,6 +107,14 @@ class Toolbox:
 def _only_async(found: BaseTool) -> bool:
     function: Callable[..., Any] | None = getattr(found, "func", found.run)
     return function is None or is_async(function)
+
+
+def _unreadable(answer: AIMessage) -> Iterator[ToolMessage]:
+    """Answers to calls that are no JSON: providers want one for each call."""
+    for call in answer.invalid_tool_calls:
+        text = f"the arguments are not valid JSON: {call['args']}"
+        wanted = ToolCall(name=call["name"] or "", args={}, id=call["id"])
+        yield _failed(wanted, text)
 
 
 def _failed(call: ToolCall, text: str) -> ToolMessage:

@@ -90,7 +90,7 @@ class Transcript(Sequence[Contribution]):
         return map(Contribution.of_entry, self.raw)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
+        return isinstance(other, Sequence) and list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType] - any sequence
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, as a list is
 

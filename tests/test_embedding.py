@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -32,7 +33,8 @@ async def aecho(turn: TurnInput) -> str:
 
 def panel(rounds: int = 20, *, block: Any = echo, **options: Any) -> Pattern[Any]:
     roster = [RosterEntry(name=name, block=block) for name in "ab"]
-    return round_robin(
+    build: Callable[..., Pattern[Any]] = round_robin  # the options vary
+    return build(
         **{"name": "panel", "roster": roster, "max_rounds": rounds, "synthesizer": False, **options}
     )
 
@@ -52,7 +54,11 @@ def test_arun_works_in_one_event_loop_after_another() -> None:
 
 def test_more_than_25_turns_inside_a_runnable_lambda() -> None:
     pattern = panel(20)
-    assert RunnableLambda(lambda goal: pattern.run(goal).turns).invoke("go") == 40
+
+    def ask(goal: str) -> int:
+        return pattern.run(goal).turns
+
+    assert RunnableLambda(ask).invoke("go") == 40
     assert RunnableLambda(lambda goal: pattern.invoke({"goal": goal})["turns"]).invoke("go") == 40
 
 
@@ -66,7 +72,10 @@ async def test_more_than_25_turns_inside_an_async_runnable_lambda() -> None:
 
 
 def test_more_than_25_turns_inside_a_chain() -> None:
-    chain = RunnablePassthrough() | panel(20) | RunnableLambda(lambda out: out["turns"])
+    def turns(output: dict[str, int]) -> int:
+        return output["turns"]
+
+    chain: Any = RunnablePassthrough() | panel(20) | RunnableLambda(turns)
     assert chain.invoke({"goal": "go"}) == 40
 
 
@@ -94,7 +103,7 @@ def test_a_limit_that_is_high_enough_is_left_alone() -> None:
 
 
 def messages_graph(node: Any, **compile: Any) -> Any:
-    builder = StateGraph(MessagesState)
+    builder: Any = StateGraph(MessagesState)
     builder.add_node("before", lambda state: {"messages": [AIMessage("hello")]})
     builder.add_node("panel", node)
     builder.add_node("after", lambda state: {"messages": [AIMessage(str(len(state["messages"])))]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,7 +30,8 @@ def echo(turn: TurnInput) -> str:
 
 def panel(**options: Any) -> Pattern[Any]:
     roster = [RosterEntry(name=name, block=echo) for name in "ab"]
-    return round_robin(
+    build: Callable[..., Pattern[Any]] = round_robin  # the options vary
+    return build(
         **{"name": "p", "roster": roster, "max_rounds": 2, "synthesizer": False, **options}
     )
 
@@ -44,7 +46,8 @@ def modelled(**options: Any) -> Pattern[Any]:
         }
     )
     given = {"name": "p", "roster": [{"name": "a"}, {"name": "b"}], "max_rounds": 2, "model": model}
-    return round_robin(**{**given, "referee": create_referee(), **options})
+    build: Callable[..., Pattern[Any]] = round_robin  # the options vary
+    return build(**{**given, "referee": create_referee(), **options})
 
 
 def names(seen: list[events.Event]) -> list[str]:

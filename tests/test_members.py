@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -31,7 +32,8 @@ from flowcompose.core.testing import ScriptedModel
 def alone(block: Any, **options: Any) -> Pattern[Any]:
     """A panel of one member that speaks once."""
     roster = [RosterEntry(name="m", block=block)]
-    return round_robin(
+    build: Callable[..., Pattern[Any]] = round_robin  # the options vary
+    return build(
         **{"name": "p", "roster": roster, "max_rounds": 1, "synthesizer": False, **options}
     )
 
@@ -111,7 +113,10 @@ def test_a_second_parameter_with_its_own_default_is_left_alone() -> None:
 
 
 def test_a_langchain_runnable_gets_the_turn() -> None:
-    block = RunnableLambda(lambda turn: f"{turn.agent_name}!")
+    def speak(turn: TurnInput) -> str:
+        return f"{turn.agent_name}!"
+
+    block = RunnableLambda(speak)
     assert alone(block).run("go").contributions[0].text == "m!"
 
 
@@ -179,7 +184,7 @@ def test_a_pattern_inside_reads_what_was_said_outside() -> None:
         max_rounds=1,
         synthesizer=lambda given: "done",
     )
-    roster = [RosterEntry(name="o", block=lambda turn: "before"), inner]
+    roster: list[Any] = [RosterEntry(name="o", block=lambda turn: "before"), inner]
     round_robin(name="outer", roster=roster, max_rounds=1, synthesizer=False).run("go")
     assert seen == ["[Round 1] o: before"]
 
@@ -303,8 +308,7 @@ async def test_a_sync_member_does_not_block_the_event_loop() -> None:
         return str(release.wait(10))
 
     running = asyncio.create_task(alone(wait).arun("go"))
-    while not arrived.is_set():
-        await asyncio.sleep(0)
+    await asyncio.to_thread(arrived.wait, 10)
     release.set()
     assert (await running).contributions[0].text == "True"
 
@@ -343,7 +347,7 @@ def test_an_interrupt_is_never_taken_for_a_failure() -> None:
     ],
 )
 def test_any_name_can_be_a_members_name(name: str) -> None:
-    roster = [
+    roster: list[Any] = [
         RosterEntry(name=name, block=lambda turn: turn.agent_name),
         {"name": "plain", "block": lambda turn: "p"},
     ]

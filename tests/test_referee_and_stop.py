@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,7 +26,8 @@ def echo(turn: TurnInput) -> str:
 
 def panel(names: str = "ab", **options: Any) -> Pattern[Any]:
     roster = [RosterEntry(name=name, block=echo) for name in names]
-    return round_robin(**{"name": "panel", "roster": roster, "synthesizer": False, **options})
+    build: Callable[..., Pattern[Any]] = round_robin  # the options vary
+    return build(**{"name": "panel", "roster": roster, "synthesizer": False, **options})
 
 
 def critic(turn: TurnInput) -> dict[str, str]:
@@ -138,7 +140,11 @@ def test_an_async_predicate_under_run_says_arun_before_anything_runs() -> None:
     async def never(ctx: Context) -> bool:
         return False
 
-    roster = [RosterEntry(name="a", block=lambda turn: spoke.append("a") or "x")]
+    def speak(turn: TurnInput) -> str:
+        spoke.append(turn.agent_name)
+        return "x"
+
+    roster = [RosterEntry(name="a", block=speak)]
     pattern = round_robin(name="p", roster=roster, terminate_when=never, synthesizer=False)
     with pytest.raises(RunError, match=r"async parts \(terminate_when \(never\)\): use arun"):
         pattern.run("go")
@@ -147,7 +153,7 @@ def test_an_async_predicate_under_run_says_arun_before_anything_runs() -> None:
 
 def test_the_predicate_reads_the_session() -> None:
     def capped(ctx: Context) -> bool:
-        return ctx.state.round >= ctx.session.state.get("max_debate_rounds", 1)
+        return bool(ctx.state.round >= ctx.session.state.get("max_debate_rounds", 1))
 
     pattern = panel("a", terminate_when=capped)
     assert pattern.run("go", session={"max_debate_rounds": 3}).rounds == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -14,7 +14,7 @@ from flowcompose.core.definition import Problems
 from flowcompose.core.generator import Generator, problems_of_generator
 from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.models import CHAT, SYNTHESIZE, ModelLike
-from flowcompose.core.prompt import Text, joined, render
+from flowcompose.core.prompt import Text, joined, problems_of_text, render
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
 from flowcompose.patterns.round_robin import _prompts
@@ -87,7 +87,7 @@ def create_roster_agent(
     return _block(
         name or agent_name,
         turn_given,
-        [instructions, context],
+        {"instructions": instructions, "context": context},
         model=model,
         uses=uses,
         tools=tools,
@@ -146,7 +146,7 @@ def create_referee(
     return _block(
         name,
         audit,
-        [instructions, context],
+        {"instructions": instructions, "context": context},
         model=model,
         uses=uses,
         tools=tools,
@@ -208,7 +208,7 @@ def create_synthesize(
     return _block(
         name,
         deliver,
-        [instructions, context],
+        {"instructions": instructions, "context": context},
         model=model,
         uses=uses,
         tools=tools,
@@ -222,7 +222,7 @@ def create_synthesize(
 def _block(
     name: str,
     closing: Callable[[Any, Context], str],
-    extras: Sequence[Text | None],
+    extras: Mapping[str, Text | None],
     *,
     model: ModelLike | None,
     uses: Sequence[Capability],
@@ -234,9 +234,11 @@ def _block(
 ) -> Generator:
     """Make a generator whose request is the panel's, but for its last message."""
     problems = Problems(f"block {name!r}")
-    own = joined(extras)
-    problems.extend(problems_of_generator(None, own, model, output_schema, tools, uses))
+    for argument, text in extras.items():
+        problems.extend(problems_of_text(argument, text))
+    problems.extend(problems_of_generator(None, None, model, output_schema, tools, uses))
     problems.raise_if_any()
+    own = joined(extras.values())
     extra = joined([own, *(u.instructions for u in uses), *(u.context for u in uses)])
 
     def messages(value: Any, ctx: Context) -> list[BaseMessage]:

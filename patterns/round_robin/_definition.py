@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
-
 from flowcompose.core.blocks import Block, BlockLike
+from flowcompose.core.capability import Capability
 from flowcompose.core.conditions import as_condition
 from flowcompose.core.definition import Problems
 from flowcompose.core.graph_block import AnyGraph
 from flowcompose.core.models import CHAT
 from flowcompose.core.panel import MemberInfo, Panel
 from flowcompose.core.prompt import Text, joined
+from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.patterns.round_robin._blocks import (
     create_roster_agent,
     create_synthesize,
@@ -23,7 +24,7 @@ from flowcompose.patterns.round_robin._blocks import (
 from flowcompose.patterns.round_robin._schedule import RoundRobinSchedule
 from flowcompose.patterns.turn_loop.options import (
     SharedOptions,
-    Synthesizer,
+    Written,
     check_cap,
     check_shared,
     read_block,
@@ -45,93 +46,96 @@ class RoundRobinOptions(SharedOptions, total=False):
     referee: BlockLike | AnyGraph | None
 
 
-def define(
-    options: RoundRobinOptions, synthesizer: Synthesizer, output_schema: type[BaseModel] | None
-) -> Plan:
+@dataclass(frozen=True, kw_only=True)
+class RoundRobinWritten(Written):
+    """All arguments of `round_robin`, not yet checked."""
+
+    max_rounds: int
+    contributions: Resource[ContributionsState] | None
+    referee: BlockLike | AnyGraph | None
+
+
+def define(written: RoundRobinWritten) -> Plan:
     """Check everything that was written, and make a plan of it.
 
     Raises:
         DefinitionError: Something cannot work; all problems are listed.
     """
-    problems = Problems(f"round_robin {options.get('name')!r}")
-    check_shared(problems, options, output_schema)
-    check_cap(problems, "max_rounds", options["max_rounds"])
-    problems.check(
-        not (synthesizer is False and output_schema is not None),
-        f"cannot set output_schema when synthesizer is False, got {output_schema!r}",
-    )
-    _check_contributions(problems, options.get("contributions"))
-    usable = not problems.found  # default blocks repeat what is wrong with shared arguments
+    problems = Problems(f"round_robin {written.name!r}")
+    check_shared(problems, written)
+    check_cap(problems, "max_rounds", written.max_rounds)
+    _check_contributions(problems, written.contributions)
+    usable = not problems.found  # default blocks would repeat what is wrong with the arguments
     members = read_roster(
-        options["roster"], lambda entry: _agent(entry, options if usable else None), problems
+        written.roster, lambda entry: _agent(entry, written if usable else None), problems
     )
-    referee = read_block(problems, "referee", options.get("referee"))
-    written = None if synthesizer is False else read_block(problems, "synthesizer", synthesizer)
+    referee = read_block(problems, "referee", written.referee)
+    own = written.synthesizer
+    synthesizer = None if own is False else read_block(problems, "synthesizer", own)
     problems.raise_if_any()
-    if synthesizer is None:
-        written = _synthesizer(options, output_schema)
-    return _plan(options, members, referee, written, output_schema, synthesizer)
+    return _plan(written, members, referee, _default(written) if own is None else synthesizer)
 
 
 def _plan(
-    options: RoundRobinOptions,
+    written: RoundRobinWritten,
     members: tuple[Member, ...],
     referee: Block | None,
     synthesizer: Block | None,
-    output_schema: type[BaseModel] | None,
-    written: Synthesizer,
 ) -> Plan:
-    terminate = options.get("terminate_when")
+    terminate = written.terminate_when
     return Plan(
-        description=_describe(options, written, output_schema),
-        panel=_panel(options, members),
+        description=_describe(written),
+        panel=_panel(written, members),
         members=members,
-        schedule=RoundRobinSchedule(tuple(m.name for m in members), options["max_rounds"]),
+        schedule=RoundRobinSchedule(tuple(m.name for m in members), written.max_rounds),
         raw_output=final_shape,
-        output_schema=output_schema,
+        output_schema=written.output_schema,
         terminate=None if terminate is None else as_condition(terminate),
-        ask=options["ask"],
+        ask=written.ask,
         referee=referee,
         synthesizer=synthesizer,
-        visibility=options["synthesizer_visibility"],
-        collection_id=options.get("collection_id") or options["name"],
-        on_error=options["on_error"],
-        on_limit=options["on_limit"],
-        turn_timeout=options.get("turn_timeout"),
+        visibility=written.synthesizer_visibility,
+        collection_id=written.collection_id or written.name,
+        on_error=written.on_error,
+        on_limit=written.on_limit,
+        turn_timeout=written.turn_timeout,
     )
 
 
-def _panel(options: RoundRobinOptions, members: Sequence[Member]) -> Panel:
+def _panel(written: RoundRobinWritten, members: Sequence[Member]) -> Panel:
     """What all requests have in common; a capability's texts stand there too."""
-    uses = options["uses"]
-    texts = [options.get("instructions"), *(u.instructions for u in uses)]
-    sections: list[Text | None] = [*texts, options.get("context"), *(u.context for u in uses)]
-    model = options["model"]
+    uses = written.uses
+    texts = [written.instructions, *(u.instructions for u in uses)]
+    sections: list[Text | None] = [*texts, written.context, *(u.context for u in uses)]
     return Panel(
-        name=options["name"],
+        name=written.name,
         members=tuple(MemberInfo(m.name, m.role or m.description) for m in members),
         system=panel_system(joined(sections)),
-        model=None if model == CHAT else model,
-        accessor_key=options["accessor_key"],
-        contributions=options.get("contributions") or create_round_robin_contributions(),
+        model=None if written.model == CHAT else written.model,
+        accessor_key=written.accessor_key,
+        contributions=written.contributions or create_round_robin_contributions(),
     )
 
 
-def _agent(entry: RosterEntry, options: RoundRobinOptions | None) -> Block:
+def _agent(entry: RosterEntry, written: RoundRobinWritten | None) -> Block:
     return create_roster_agent(
-        agent_name=entry.name, role=entry.role, **(_forwarded(options) if options else {})
+        agent_name=entry.name, role=entry.role, **(_forwarded(written) if written else {})
     )
 
 
-def _synthesizer(options: RoundRobinOptions, output_schema: type[BaseModel] | None) -> Block:
-    visible = options["synthesizer_visibility"].client
-    return create_synthesize(output_schema=output_schema, stream=visible, **_forwarded(options))
+def _default(written: RoundRobinWritten) -> Block:
+    """The synthesizer of those who name none."""
+    return create_synthesize(
+        output_schema=written.output_schema,
+        stream=written.synthesizer_visibility.client,
+        **_forwarded(written),
+    )
 
 
-def _forwarded(options: RoundRobinOptions) -> dict[str, Any]:
+def _forwarded(written: RoundRobinWritten) -> dict[str, Any]:
     """What default blocks get; the texts reach them by the shared system message."""
-    bare = [type(u)(u.name, tools=u.tools, model=u.model) for u in options["uses"]]
-    return {"uses": bare, "tools": options["tools"], "retry": options.get("retry")}
+    bare = [Capability(u.name, tools=u.tools, model=u.model) for u in written.uses]
+    return {"uses": bare, "tools": written.tools, "retry": written.retry}
 
 
 def _check_contributions(problems: Problems, resource: object) -> None:
@@ -143,13 +147,10 @@ def _check_contributions(problems: Problems, resource: object) -> None:
     )
 
 
-def _describe(
-    options: RoundRobinOptions, synthesizer: Synthesizer, output_schema: type[BaseModel] | None
-) -> str:
+def _describe(written: RoundRobinWritten) -> str:
     """The definition on one line; what was left at its default is left out."""
     defaults = _defaults()
-    given = {**options, "synthesizer": synthesizer, "output_schema": output_schema}
-    shown = {key: value for key, value in given.items() if value != defaults.get(key)}
+    shown = {key: value for key in defaults if (value := getattr(written, key)) != defaults[key]}
     return f"round_robin({', '.join(f'{key}={_short(value)}' for key, value in shown.items())})"
 
 
@@ -162,13 +163,12 @@ def _defaults() -> dict[str, object]:
 
 def _short(value: object) -> str:
     """A name where there is one: of a member, a function, a class or a graph."""
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_short, value))}]"  # pyright: ignore[reportUnknownArgumentType] - any list
-    if isinstance(value, Mapping) and "name" in value:
-        return repr(value["name"])  # pyright: ignore[reportUnknownArgumentType] - any mapping
+    items, mapping = items_of(value), mapping_of(value)
+    if items is not None:
+        return f"[{', '.join(map(_short, items))}]"
+    if isinstance(value, RosterEntry):
+        return repr(value.name)
+    if mapping is not None and "name" in mapping:
+        return repr(mapping["name"])
     named = getattr(value, "__name__", None) or getattr(value, "name", None)
-    return repr(value) if not isinstance(named, str) else repr(named) if _plain(value) else named
-
-
-def _plain(value: object) -> bool:
-    return isinstance(value, RosterEntry)
+    return named if isinstance(named, str) else repr(value)

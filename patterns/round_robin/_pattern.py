@@ -17,7 +17,11 @@ from flowcompose.core.models import CHAT, ModelLike
 from flowcompose.core.prompt import Text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
-from flowcompose.patterns.round_robin._definition import RoundRobinOptions, define
+from flowcompose.patterns.round_robin._definition import (
+    RoundRobinOptions,
+    RoundRobinWritten,
+    define,
+)
 from flowcompose.patterns.turn_loop.build import PatternBuilder
 from flowcompose.patterns.turn_loop.options import Synthesizer
 from flowcompose.patterns.turn_loop.pattern import Pattern
@@ -144,13 +148,15 @@ def round_robin(
         #> max_rounds 4
         ```
     """
-    options = RoundRobinOptions(
+    written = RoundRobinWritten(
         name=name,
         roster=roster,
         max_rounds=max_rounds,
         terminate_when=terminate_when,
         contributions=contributions,
         referee=referee,
+        synthesizer=synthesizer,
+        output_schema=output_schema,
         instructions=instructions,
         model=model,
         uses=uses,
@@ -167,5 +173,4 @@ def round_robin(
         checkpointer=checkpointer,
         store=store,
     )
-    plan = define(options, synthesizer, output_schema)
-    return PatternBuilder(plan).compile(checkpointer=checkpointer, store=store)
+    return PatternBuilder(define(written)).compile(checkpointer=checkpointer, store=store)

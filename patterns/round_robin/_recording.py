@@ -65,8 +65,9 @@ def create_init_contributions(*, accessor_key: str = "contributions") -> InitCon
         ```python
         from flowcompose.patterns.round_robin import create_init_contributions
 
-        print(create_init_contributions()({}))
-        #> {'contributions': Overwrite(value=[])}
+        update = create_init_contributions()({"contributions": ["old"]})
+        print(update["contributions"].value)
+        #> []
         ```
     """
     return InitContributions(accessor_key)

@@ -24,7 +24,10 @@ class RoundRobinSchedule(Schedule):
         """The next of the roster, by the turn alone."""
         turn = ctx.state.turn
         if turn >= self.max_turns:
-            return Stop(reason="max_rounds", detail=f"{self.max_rounds} rounds")
+            return Stop(
+                reason="max_rounds",
+                detail=f"{self.max_rounds} round{'s' if self.max_rounds > 1 else ''}",
+            )
         return Speak(self.names[turn % len(self.names)])
 
     @property

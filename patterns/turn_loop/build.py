@@ -10,6 +10,7 @@ from langgraph.graph import StateGraph
 
 from flowcompose.core.graph_block import GraphBlock
 from flowcompose.core.stream import NODE
+from flowcompose.core.untyped import engine
 from flowcompose.patterns.turn_loop.init import InitStep
 from flowcompose.patterns.turn_loop.node import Step, StepNode, graph_node
 from flowcompose.patterns.turn_loop.plan import Plan
@@ -37,7 +38,8 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         from flowcompose.patterns.turn_loop.pattern import Pattern
 
         kwargs.setdefault("name", self.plan.name)
-        return Pattern.adopt(super().compile(*args, **kwargs), self.plan)
+        compiled = engine(super()).compile(*args, **kwargs)
+        return Pattern[Any].adopt(compiled, self.plan)
 
     def _add_steps(self) -> None:
         plan = self.plan
@@ -75,7 +77,7 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         metadata = {"pattern": self.plan.name, NODE: f"{kind}/{node}"}
         if agent_name:
             metadata |= {"agent_name": agent_name, "lc_agent_name": agent_name}
-        self.add_node(
+        engine(self).add_node(
             node,
             StepNode(step, node) if graph is None else graph_node(step, graph, node),
             metadata=metadata,

@@ -89,4 +89,4 @@ def _stopped(fired: Condition | None) -> Stop | None:
 
 
 def _failed(error: Exception) -> Stop:
-    return Stop(reason="cancelled", detail=explain(error))
+    return Stop(reason="failed", detail=explain(error))

@@ -62,9 +62,10 @@ class EventReader:
 
     def _task(self, path: Path, task: Mapping[str, Any]) -> Iterator[Event]:
         if "input" in task:
-            kind, _, node = (task.get("metadata") or {}).get(NODE, "").partition("/")
+            metadata: dict[str, Any] = task.get("metadata") or {}
+            kind, _, node = str(metadata.get(NODE, "")).partition("/")
             if node == task["name"]:
-                agent_name = (task.get("metadata") or {}).get("agent_name", "")
+                agent_name = str(metadata.get("agent_name", ""))
                 self._nodes[task["id"]] = kind, agent_name
                 if kind == "turn" and not task["input"].get("undecided"):
                     yield from self._turn_started(path, agent_name, task["input"])
@@ -86,7 +87,7 @@ class EventReader:
     ) -> Iterator[Event]:
         number, turn = self._now.get(path, (0, 0))
         where: dict[str, Any] = {"path": path, "round": number, "turn": turn}
-        named = {"agent_name": agent_name, **where}
+        named: dict[str, Any] = {"agent_name": agent_name, **where}
         result: Mapping[str, Any] = task.get("result") or {}
         if task.get("error") and kind == "turn":
             yield events.TurnFailed(error=str(task["error"]), **named)

@@ -20,8 +20,8 @@ from flowcompose.resources.usage import Tokens
 
 def finish(view: View) -> dict[str, Any]:
     """What a run without a synthesizer ends with."""
-    made = to_json(view.plan.raw_output(view.synthesis_input()))
-    return {"output": made, **_accounts(view), "messages": []}
+    made = view.plan.raw_output(view.synthesis_input())
+    return {**_output(made), **_accounts(view), "messages": []}
 
 
 def finish_with(

@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from flowcompose.core.errors import DefinitionError, RunError
+from flowcompose.core.explain import explain
 from flowcompose.core.generator import Generator
 from flowcompose.patterns.turn_loop.conclude import Conclusion
 from flowcompose.patterns.turn_loop.node import Goto
@@ -34,20 +35,30 @@ class InitStep:
             msg = f"{self.plan.name!r} has async parts ({parts}): use arun, ainvoke or aevents"
             raise RunError(msg)
         view, update = self._open(state, config)
-        decision = self.plan.schedule.first(view.context("", 1))
+        try:
+            decision = self.plan.schedule.first(view.context("", 1))
+        except Exception as error:
+            raise self._no_opener(error) from error
         return self.conclusion.go(decision, view, update)
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Open a run on the async path."""
         view, update = self._open(state, config)
-        decision = await self.plan.schedule.afirst(view.context("", 1))
+        try:
+            decision = await self.plan.schedule.afirst(view.context("", 1))
+        except Exception as error:
+            raise self._no_opener(error) from error
         return self.conclusion.go(decision, view, update)
+
+    def _no_opener(self, error: Exception) -> RunError:
+        what = f"the schedule failed before the first turn: {explain(error)}"
+        return RunError(f"{self.plan.name!r}: {what}")
 
     def _open(
         self, state: Mapping[str, Any], config: RunnableConfig
     ) -> tuple[View, dict[str, Any]]:
         request = read_request(self.plan.name, state)
-        fresh = {"request": request, "rounds": 0, "turns": 0, self.plan.key: []}
+        fresh: dict[str, Any] = {"request": request, "rounds": 0, "turns": 0, self.plan.key: []}
         view = View(self.plan, {"session": state.get("session")}, config, fresh)
         self._check_models(view)
         opening = {"request": Overwrite(request), self.plan.key: Overwrite([])}

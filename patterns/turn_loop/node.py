@@ -29,7 +29,7 @@ class StepNode(Runnable[Any, Any]):
     """A step as a node. A RunnableLambda would do, at the cost of 130 us more per turn."""
 
     def __init__(self, step: Step, name: str) -> None:
-        self.name: str = name
+        self.name = name
         self._step = step
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Goto:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Required, TypedDict, get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
+from pydantic import BaseModel
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.capability import Capability
@@ -15,13 +17,17 @@ from flowcompose.core.conditions import Condition, Predicate
 from flowcompose.core.definition import Problems
 from flowcompose.core.generator import problems_of_generator
 from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
-from flowcompose.core.models import ModelLike
+from flowcompose.core.models import ModelLike, problems_of_model
 from flowcompose.core.prompt import Text, problems_of_text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
+from flowcompose.core.untyped import unchecked
 from flowcompose.patterns.turn_loop.plan import Ask, OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.patterns.turn_loop.state import RESERVED_KEYS
+
+Synthesizer = BlockLike | AnyGraph | Literal[False] | None
+"""None for the default one, False for none, or a block."""
 
 
 class SharedOptions(TypedDict, total=False):
@@ -47,24 +53,55 @@ class SharedOptions(TypedDict, total=False):
     store: BaseStore | None
 
 
-def check_shared(problems: Problems, options: SharedOptions, output_schema: object) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """The same arguments as they were written or left at their default, not yet checked."""
+
+    name: str
+    roster: Sequence[RosterLike]
+    terminate_when: Condition | Predicate | None
+    synthesizer: Synthesizer
+    output_schema: type[BaseModel] | None
+    instructions: Text | None
+    model: ModelLike
+    uses: Sequence[Capability]
+    tools: Sequence[ToolLike]
+    context: Text | None
+    on_error: OnError
+    on_limit: OnLimit
+    turn_timeout: float | None
+    retry: Retry | None
+    ask: Ask
+    collection_id: str | None
+    accessor_key: str
+    synthesizer_visibility: Visibility
+    checkpointer: BaseCheckpointSaver[Any] | None
+    store: BaseStore | None
+
+
+def check_shared(problems: Problems, written: Written) -> None:
     """Note what is wrong with the shared arguments."""
-    problems.extend(problems_of_text("instructions", options.get("instructions")))
+    problems.extend(problems_of_text("instructions", written.instructions))
+    problems.extend(problems_of_model(written.model))
     problems.extend(
         problems_of_generator(
             None,
-            options.get("context"),
-            options.get("model"),
-            output_schema,
-            options.get("tools", ()),
-            options.get("uses", ()),
+            written.context,
+            None,
+            written.output_schema,
+            written.tools,
+            written.uses,
         )
     )
-    _check_predicate(problems, options.get("terminate_when"))
-    _check_choices(problems, options)
-    _check_kinds(problems, options)
-    _check_timeout(problems, options.get("turn_timeout"))
-    _check_key(problems, options.get("accessor_key"))
+    problems.check(
+        not (written.synthesizer is False and written.output_schema is not None),
+        f"cannot set output_schema when synthesizer is False, got {written.output_schema!r}",
+    )
+    _check_predicate(problems, written.terminate_when)
+    _check_choices(problems, written)
+    _check_kinds(problems, written)
+    _check_timeout(problems, written.turn_timeout)
+    _check_key(problems, written.accessor_key)
 
 
 def check_cap(problems: Problems, argument: str, cap: object) -> None:
@@ -106,17 +143,17 @@ def _check_predicate(problems: Problems, predicate: object) -> None:
         return  # a built-in without a signature: it shows when it is called
 
 
-def _check_choices(problems: Problems, options: SharedOptions) -> None:
-    choices = {"on_error": OnError, "on_limit": OnLimit, "ask": Ask}
+def _check_choices(problems: Problems, written: Written) -> None:
+    choices: dict[str, Any] = {"on_error": OnError, "on_limit": OnLimit, "ask": Ask}
     for argument, allowed in choices.items():
-        value = options.get(argument)
+        value: object = getattr(written, argument)
         problems.check(
-            value is None or value in get_args(allowed),
+            value in get_args(allowed),
             f"{argument} must be one of {', '.join(map(repr, get_args(allowed)))}, got {value!r}",
         )
 
 
-def _check_kinds(problems: Problems, options: SharedOptions) -> None:
+def _check_kinds(problems: Problems, written: Written) -> None:
     kinds: dict[str, tuple[type, str]] = {
         "synthesizer_visibility": (Visibility, "a Visibility(client=..., history=...)"),
         "retry": (Retry, "a Retry(...) or None"),
@@ -124,13 +161,13 @@ def _check_kinds(problems: Problems, options: SharedOptions) -> None:
         "checkpointer": (BaseCheckpointSaver, "a LangGraph checkpointer or None"),
         "store": (BaseStore, "a LangGraph store or None"),
     }
-    name = options.get("name")
+    name = unchecked(written.name)
     problems.check(
         isinstance(name, str) and bool(name.strip()),
         f"name must be a non-empty string, got {name!r}",
     )
     for argument, (kind, allowed) in kinds.items():
-        value = options.get(argument)
+        value: object = getattr(written, argument)
         problems.check(
             value is None or isinstance(value, kind), f"{argument} must be {allowed}, got {value!r}"
         )
@@ -144,13 +181,7 @@ def _check_timeout(problems: Problems, seconds: object) -> None:
 
 
 def _check_key(problems: Problems, key: object) -> None:
-    if key is None:
-        return
     if not isinstance(key, str) or not key.strip():
         problems.add(f"accessor_key must be a non-empty string, got {key!r}")
     elif key in RESERVED_KEYS:
         problems.add(f"accessor_key must be none of the pattern's own keys, got {key!r}")
-
-
-Synthesizer = BlockLike | AnyGraph | Literal[False] | None
-"""None for the default one, False for none, or a block."""

@@ -36,7 +36,7 @@ def _result(view: View, stop: Stop, *, output: Any, usage: Usage) -> Result[Any]
     tasks = view.state.get("tasks")
     if tasks is None:
         tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
-    return Result[Any](
+    return Result(
         output=output,
         contributions=[Contribution.of_entry(entry) for entry in view.entries],
         rounds=view.rounds,

@@ -16,6 +16,7 @@ from langgraph.types import Command, GraphOutput, StateSnapshot
 from flowcompose.core.errors import DefinitionError, MaxTurnsReached, RunError
 from flowcompose.core.events import Event, RunCompleted
 from flowcompose.core.results import Result
+from flowcompose.core.untyped import engine
 from flowcompose.patterns.turn_loop.event_reader import MODES, EventReader
 from flowcompose.patterns.turn_loop.init import read_request
 from flowcompose.patterns.turn_loop.outcome import result_of
@@ -45,13 +46,13 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
     def adopt(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], plan: Plan) -> Self:
         """Make a pattern of what `StateGraph.compile` gave, which picks its class itself."""
         pattern = cls.__new__(cls)
-        pattern.__dict__.update(vars(compiled), plan=plan)
+        engine(pattern).__dict__.update(vars(compiled), plan=plan)
         return pattern
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
         """Give a copy, as `with_config` does; the engine's own would forget the plan."""
         pattern = self.__class__.__new__(self.__class__)
-        pattern.__dict__.update(vars(self), **(update or {}))
+        engine(pattern).__dict__.update(vars(self), **(update or {}))
         return pattern
 
     def run(
@@ -210,13 +211,29 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
             output = await self.ainvoke(_resuming(value), config, durability=when, version="v2")
         return self._result(output, config)
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """LangGraph's `stream`, with room for all turns."""
-        return super().stream(input, self._with_room(config), **kwargs)
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """LangGraph's `invoke`: the output as a mapping. `run` gives it typed."""
+        return engine(super()).invoke(input, config, **kwargs)
 
-    def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """LangGraph's `astream`, with room for all turns."""
-        return super().astream(input, self._with_room(config), **kwargs)
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """LangGraph's `ainvoke`: the output as a mapping. `arun` gives it typed."""
+        return await engine(super()).ainvoke(input, config, **kwargs)
+
+    def stream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
+        """LangGraph's `stream`, with room for all turns. `events` gives typed events."""
+        parts: Iterator[Any] = engine(super()).stream(input, self._with_room(config), **kwargs)
+        return parts
+
+    def astream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """LangGraph's `astream`, with room for all turns. `aevents` gives typed events."""
+        parts: AsyncIterator[Any] = engine(super()).astream(
+            input, self._with_room(config), **kwargs
+        )
+        return parts
 
     def mermaid(self) -> str:
         """Give the diagram as Mermaid text; patterns and graphs inside are drawn too."""
@@ -243,7 +260,7 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
 
     def _in_thread(self, config: RunnableConfig | None, thread_id: str | None) -> RunnableConfig:
         configurable = dict((config or {}).get("configurable") or {})
-        if not isinstance(self.checkpointer, BaseCheckpointSaver):
+        if not isinstance(engine(self).checkpointer, BaseCheckpointSaver):
             if thread_id is not None:
                 problem = f"thread_id={thread_id!r} needs a checkpointer: pass checkpointer=..."
                 raise DefinitionError(repr(self.name), [problem])
@@ -252,7 +269,9 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         return {**(config or {}), "configurable": configurable}
 
     def _durability(self, asked: Durability | None) -> Durability | None:
-        return asked or ("sync" if isinstance(self.checkpointer, BaseCheckpointSaver) else None)
+        return asked or (
+            "sync" if isinstance(engine(self).checkpointer, BaseCheckpointSaver) else None
+        )
 
     def _input(self, goal: GoalLike, session: Mapping[str, Any] | None) -> dict[str, Any]:
         given = dict(goal) if isinstance(goal, Mapping) else {"goal": goal}

@@ -9,6 +9,7 @@ from typing import Any
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.definition import Problems
 from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
+from flowcompose.core.untyped import items_of, mapping_of, unchecked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +64,14 @@ def read_roster(
     roster: object, default_block: Callable[[RosterEntry], Block], problems: Problems
 ) -> tuple[Member, ...]:
     """Make members of what the user wrote, noting everything that is wrong with it."""
-    if isinstance(roster, (str, bytes, Mapping)) or not isinstance(roster, Sequence):
+    written = items_of(roster)
+    if written is None:
         problems.add(f"roster must be a list of RosterEntry, got {roster!r}")
         return ()
-    problems.check(bool(roster), f"roster must contain at least 1 entry, got {roster!r}")  # pyright: ignore[reportUnknownArgumentType] - checked one by one
+    problems.check(bool(written), f"roster must contain at least 1 entry, got {roster!r}")
     entries = [
         entry
-        for position, given in enumerate(roster, 1)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - see above
+        for position, given in enumerate(written, 1)
         if (entry := _read_entry(given, position, problems)) is not None
     ]
     _check_unique(entries, problems)
@@ -81,27 +83,34 @@ def _read_entry(given: object, position: int, problems: Problems) -> RosterEntry
     where = f"roster entry {position}"
     if is_graph(given):
         given = RosterEntry(name=given.get_name(), block=given)
-    if isinstance(given, Mapping):
-        unknown = [key for key in given if key not in _KEYS]  # pyright: ignore[reportUnknownVariableType] - any mapping
-        problems.extend(
-            f"{where}: unknown key {key!r}; allowed are {', '.join(_KEYS)}" for key in unknown
-        )
-        given = RosterEntry(**{"name": None, **{k: v for k, v in given.items() if k in _KEYS}})  # pyright: ignore[reportUnknownVariableType] - checked below
+    elif (keys := mapping_of(given)) is not None:
+        given = _of_mapping(keys, where, problems)
     if not isinstance(given, RosterEntry):
         allowed = "a RosterEntry, a mapping with its keys, or a pattern or compiled graph"
         problems.add(f"{where} must be {allowed}, got {given!r}")
         return None
-    named = isinstance(given.name, str) and bool(given.name.strip())  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
-    problems.check(
-        named, f"every roster entry needs a non-empty name, entry {position} has {given.name!r}"
-    )
     for key in ("role", "description"):
-        value = getattr(given, key)
+        value: object = getattr(given, key)
         problems.check(
             value is None or isinstance(value, str),
             f"{where}: {key} must be a string or None, got {value!r}",
         )
+    name = unchecked(given.name)
+    named = isinstance(name, str) and bool(name.strip())
+    problems.check(
+        named, f"every roster entry needs a non-empty name, entry {position} has {name!r}"
+    )
     return given if named else None
+
+
+def _of_mapping(given: dict[Any, Any], where: str, problems: Problems) -> RosterEntry:
+    problems.extend(
+        f"{where}: unknown key {key!r}; allowed are {', '.join(_KEYS)}"
+        for key in given
+        if key not in _KEYS
+    )
+    known = {key: value for key, value in given.items() if key in _KEYS}
+    return RosterEntry(**{"name": unchecked(None), **known})
 
 
 def _check_unique(entries: Sequence[RosterEntry], problems: Problems) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from flowcompose.core.context import Context
+from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.structured_data import class_name, to_json
 
 
@@ -40,10 +40,10 @@ class Listener:
             return Spoken(str(value.text))
         if isinstance(value, BaseModel):
             return _of_model(value)
-        text = value.get("text") if isinstance(value, Mapping) else getattr(value, "text", None)
+        keys = mapping_of(value) or {}
+        text = keys.get("text", getattr(value, "text", None))
         if isinstance(text, str):
-            more = isinstance(value, Mapping) and len(value) > 1
-            return Spoken(text, to_json(value) if more else None)
+            return Spoken(text, to_json(keys) if len(keys) > 1 else None)
         return self._coerce(value, agent_name)
 
     def _coerce(self, value: Any, agent_name: str) -> Spoken:

@@ -43,7 +43,7 @@ class SynthesizerStep:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            raise self._failed(error, view) from error
+            raise self._failed(error, view) from _cause(error)
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Make the deliverable on the async path."""
@@ -54,7 +54,7 @@ class SynthesizerStep:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            raise self._failed(error, view) from error
+            raise self._failed(error, view) from _cause(error)
 
     def _made(self, value: Any, view: View, ctx: Context) -> Goto:
         update = finish_with(view, value, ctx.meter.tokens, ctx.meter.message_id)
@@ -64,6 +64,12 @@ class SynthesizerStep:
         stop = Stop.model_validate(view.state["stop"])
         result = partial_result(view, stop)
         if isinstance(error, OutputError):
-            return OutputError(str(error), answer=error.answer, result=result)
+            error.result = result
+            return error
         msg = f"{self.plan.name!r}: the synthesizer failed: {explain(error)}"
         return RunError(msg, result=result)
+
+
+def _cause(error: Exception) -> BaseException | None:
+    """An OutputError goes on as it is, and so with its own cause."""
+    return error.__cause__ if isinstance(error, OutputError) else error

@@ -1,0 +1,50 @@
+"""The commands, gathered."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from flowcompose.runner.demo.command import HELP as DEMO_HELP
+from flowcompose.runner.demo.command import demo
+
+HELP = """Flows in which several agents work on one goal.
+
+\b
+Examples:
+  flowcompose demo                  watch three agents review an article
+  flowcompose demo my-article.md    the same with a text of yours
+  flowcompose demo --plain > run.txt
+"""
+
+# Plain help: the same on a terminal and in a pipe, and examples keep their lines.
+app = typer.Typer(
+    name="flowcompose",
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(help=DEMO_HELP)(demo)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"flowcompose {version('flowcompose')}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def _root(
+    show_version: Annotated[  # pyright: ignore[reportUnusedParameter] - read by its callback
+        bool,
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""

@@ -1,0 +1,1 @@
+"""`flowcompose demo`: an editorial review of a text that comes with the package."""

@@ -1,0 +1,75 @@
+"""Words that both forms of a transcript share."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pydantic import BaseModel
+
+from flowcompose.core.events import ToolCalled
+from flowcompose.core.results import Result
+from flowcompose.resources.usage import Tokens
+
+# A model could else move the cursor, or write to the clipboard, of who reads it.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def clean(text: str) -> str:
+    """Drop control characters; lines and tabs stay."""
+    return _CONTROL.sub("", text)
+
+
+def place(path: tuple[str, ...], *names: str) -> str:
+    """Name the members inside which something happens, outermost first."""
+    return clean(" > ".join(filter(None, (*path, *names))))
+
+
+def call(event: ToolCalled) -> str:
+    """Write a tool call as it would be written in Python."""
+    args = (f"{key}={json.dumps(value, default=str)}" for key, value in event.args.items())
+    return clean(f"{event.tool}({', '.join(args)})")
+
+
+def count(number: int, noun: str) -> str:
+    """`1 turn`, `2 turns`, `1,234 tokens`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def tokens(used: Tokens) -> str:
+    """What a run cost."""
+    total = count(used.total_tokens, "token")
+    return f"{total} ({used.input_tokens:,} in, {used.output_tokens:,} out)"
+
+
+def why(result: Result[Any]) -> str:
+    """Why a run ended, and who or what ended it."""
+    stop = result.stop
+    by = f" by {stop.by}" if stop.by else ""
+    return clean(f"{stop.reason}{by}{f' ({stop.detail})' if stop.detail else ''}")
+
+
+def spent(result: Result[Any], seconds: float) -> tuple[str, ...]:
+    """What a run took."""
+    return (
+        count(result.rounds, "round"),
+        count(result.turns, "turn"),
+        tokens(result.usage),
+        f"{seconds:.1f} s",
+    )
+
+
+def title_of(output: Any) -> str:
+    """Name a deliverable: the class of a typed one."""
+    return type(output).__name__ if isinstance(output, BaseModel) else "Output"
+
+
+def label(field: str) -> str:
+    """A field's name for reading."""
+    return clean(field.replace("_", " "))
+
+
+def as_data(output: Any) -> Any:
+    """A deliverable as what JSON knows."""
+    return output.model_dump(mode="json") if isinstance(output, BaseModel) else output
