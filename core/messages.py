@@ -15,6 +15,9 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from flowcompose.core.results import CritiqueEntry
 from flowcompose.resources.contributions import Entry
 
+GOAL_LABEL = "Goal: "
+"""What the goal's message begins with."""
+
 
 def slug(name: str) -> str:
     """Give `name` in the characters that providers take in a message's name, 64 at most."""
@@ -23,7 +26,7 @@ def slug(name: str) -> str:
 
 def goal_message(goal: str) -> BaseMessage:
     """The goal, as every member reads it."""
-    return HumanMessage(f"Goal: {goal}")
+    return HumanMessage(GOAL_LABEL + goal)
 
 
 def entry_message(entry: Entry) -> BaseMessage:

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from flowcompose.core._fake import FakeChatModel
 from flowcompose.core._fake_call import ModelCall, call_tool, forced_tools
 from flowcompose.core._schema_fill import fill_schema
+from flowcompose.core.messages import GOAL_LABEL
 
 LONGEST_QUOTE = 200
 
@@ -78,12 +79,14 @@ def _quoted(call: ModelCall) -> str:
 
 def _goal(messages: Sequence[BaseMessage]) -> str:
     said = [message.text for message in messages if isinstance(message, HumanMessage)]
-    return said[0] if said else " ".join(message.text for message in messages)
+    text = said[0] if said else " ".join(message.text for message in messages)
+    return text.removeprefix(GOAL_LABEL)
 
 
 def _sentences(text: str) -> list[str]:
-    parts = re.split(r"(?<=[.!?])\s+|\s*\n\s*", text.strip())
-    return list(dict.fromkeys(part for part in parts if part))
+    """Split at sentence ends and empty lines; a line break alone is only wrapping."""
+    parts = re.split(r"(?<=[.!?])\s+|\n\s*\n", text.strip())
+    return list(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
 
 
 def _has_digit(text: str) -> bool:
