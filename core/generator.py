@@ -21,7 +21,7 @@ from flowcompose.core.models import CHAT, ModelLike, problems_of_model, resolve_
 from flowcompose.core.prompt import Text, joined, problems_of_text, render
 from flowcompose.core.retry import Retry
 from flowcompose.core.structured import Unfit, asking_for, read_answer
-from flowcompose.core.tools import Toolbox, ToolLike, as_tool, problems_of_tools
+from flowcompose.core.tools import Toolbox, ToolLike, as_tool, is_list, problems_of_tools
 from flowcompose.core.turn_input import TurnInput
 
 MAX_TOOL_ROUNDS = 10
@@ -231,26 +231,28 @@ def problems_of_generator(
     context: object,
     model: object,
     output_schema: object,
-    tools: Sequence[ToolLike],
-    uses: Sequence[object],
+    tools: object,
+    uses: object,
 ) -> list[str]:
     """Say what is wrong with the arguments that all model calls share."""
     problems = [*problems_of_text("prompt", prompt), *problems_of_text("context", context)]
     problems += [] if model is None else problems_of_model(model)
     problems += problems_of_schema(output_schema)
-    installed = [each for each in uses if isinstance(each, Capability)]
-    problems += problems_of_tools(_all_tools(tools, installed))
+    if not is_list(uses):
+        return [*problems, *problems_of_tools(tools), f"uses must be a list, got {uses!r}"]
     problems += [
         f"uses must hold capabilities made by capability(...), got {each!r}"
         for each in uses
         if not isinstance(each, Capability)
     ]
-    return problems
+    installed = [each for each in uses if isinstance(each, Capability)]
+    every = _all_tools(tools, installed) if is_list(tools) else tools
+    return [*problems, *problems_of_tools(every)]
 
 
-def _all_tools(tools: Iterable[ToolLike], uses: Iterable[Capability]) -> list[ToolLike]:
+def _all_tools(tools: Iterable[Any], uses: Iterable[Capability]) -> list[Any]:
     """A block's own tools and those of its capabilities; the same one counts once."""
-    every = [*tools, *(tool for each in uses for tool in each.tools)]
+    every: list[Any] = [*tools, *(tool for each in uses for tool in each.tools)]
     return [tool for at, tool in enumerate(every) if not any(tool is each for each in every[:at])]
 
 

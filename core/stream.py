@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from langgraph.config import get_stream_writer
 
@@ -14,6 +14,30 @@ MARK = "flowcompose"
 
 NODE = "flowcompose_node"
 """The metadata key under which a node of ours says which it is, so that events know it."""
+
+
+class NodeMark(NamedTuple):
+    """What stands under `NODE`, in one string. No node name has a bar in it."""
+
+    kind: str
+    node: str
+    per_round: int | None
+    """The turns of a round."""
+    key: str
+    """Where the transcript is."""
+
+    def write(self) -> str:
+        """Give it as a string."""
+        return f"{self.kind}|{self.node}|{self.per_round or ''}|{self.key}"
+
+    @classmethod
+    def read(cls, mark: object) -> NodeMark | None:
+        """Read it back, if it is one."""
+        if not isinstance(mark, str) or mark.count("|") < 3:
+            return None
+        kind, node, per_round, key = mark.split("|", 3)
+        return cls(kind, node, int(per_round) if per_round else None, key)
+
 
 Kind = Literal["emitted", "tool_called", "tool_returned", "turn_retried"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
@@ -33,8 +33,15 @@ def as_tool(given: ToolLike) -> BaseTool:
     raise TypeError(msg)
 
 
-def problems_of_tools(tools: Sequence[ToolLike]) -> list[str]:
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Say whether `value` is a list or a tuple: a text is a sequence, but never what is meant."""
+    return isinstance(value, (list, tuple))
+
+
+def problems_of_tools(tools: object) -> list[str]:
     """Say what is wrong with `tools=`."""
+    if not is_list(tools):
+        return [f"tools must be a list, got {tools!r}"]
     problems: list[str] = []
     names: list[str] = []
     for given in tools:

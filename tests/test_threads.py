@@ -259,7 +259,9 @@ def test_a_run_can_be_forked_from_an_earlier_turn(saver: SqliteSaver) -> None:
     pattern = panel(checkpointer=saver)
     pattern.run("x", thread_id="t")
     config: Any = {"configurable": {"thread_id": "t"}}
-    after_two = next(s for s in pattern.get_state_history(config) if s.values.get("turns") == 2)
+    after_two = next(
+        s for s in pattern.get_state_history(config) if len(s.values["contributions"]) == 2
+    )
     forked = pattern.invoke(None, after_two.config)
     assert [entry["text"] for entry in forked["contributions"]] == expected("x")
 

@@ -9,7 +9,7 @@ from langgraph.constants import END, START
 from langgraph.graph import StateGraph
 
 from flowcompose.core.graph_block import GraphBlock
-from flowcompose.core.stream import NODE
+from flowcompose.core.stream import NODE, NodeMark
 from flowcompose.core.untyped import engine
 from flowcompose.patterns.turn_loop.init import InitStep
 from flowcompose.patterns.turn_loop.node import Step, StepNode, graph_node
@@ -27,7 +27,12 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
     """The uncompiled graph of a pattern: add nodes to it if you must, then `compile` it."""
 
     def __init__(self, plan: Plan) -> None:
-        schemas = state_schemas(plan.key, derived_output=plan.synthesizer is None)
+        schemas = state_schemas(
+            plan.key,
+            derived_output=plan.synthesizer is None,
+            keeps_critiques=plan.referee is not None,
+            keeps_failures=plan.on_error != "raise",
+        )
         super().__init__(schemas.state, input_schema=schemas.given, output_schema=schemas.output)
         self.plan = plan
         self._turn_schema = schemas.turn
@@ -74,7 +79,8 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         reads: Any = "turn",
     ) -> None:
         """Add a node that says in its metadata who speaks in it."""
-        metadata = {"pattern": self.plan.name, NODE: f"{kind}/{node}"}
+        mark = NodeMark(kind, node, self.plan.schedule.turns_per_round, self.plan.key)
+        metadata = {"pattern": self.plan.name, NODE: mark.write()}
         if agent_name:
             metadata |= {"agent_name": agent_name, "lc_agent_name": agent_name}
         engine(self).add_node(

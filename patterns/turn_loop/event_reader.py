@@ -15,7 +15,7 @@ from langgraph.types import GraphOutput, StreamMode
 from flowcompose.core import events
 from flowcompose.core.events import Event
 from flowcompose.core.results import RefereeCritique, Result, Stop
-from flowcompose.core.stream import MARK, NODE
+from flowcompose.core.stream import MARK, NODE, NodeMark
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER
 from flowcompose.resources.contributions import Contribution
@@ -33,7 +33,7 @@ class EventReader:
         self.plan = plan
         self.output: GraphOutput[Any] = GraphOutput({})
         self._now: dict[Path, tuple[int, int]] = {}
-        self._nodes: dict[str, tuple[str, str]] = {}
+        self._nodes: dict[str, tuple[NodeMark, str]] = {}
         self._streamed: set[str] = set()
         self._interrupts: list[Any] = []
 
@@ -63,17 +63,20 @@ class EventReader:
     def _task(self, path: Path, task: Mapping[str, Any]) -> Iterator[Event]:
         if "input" in task:
             metadata: dict[str, Any] = task.get("metadata") or {}
-            kind, _, node = str(metadata.get(NODE, "")).partition("/")
-            if node == task["name"]:
+            mark = NodeMark.read(metadata.get(NODE))
+            if mark is not None and mark.node == task["name"]:
                 agent_name = str(metadata.get("agent_name", ""))
-                self._nodes[task["id"]] = kind, agent_name
-                if kind == "turn" and not task["input"].get("undecided"):
-                    yield from self._turn_started(path, agent_name, task["input"])
+                self._nodes[task["id"]] = mark, agent_name
+                if mark.kind == "turn" and not task["input"].get("undecided"):
+                    yield from self._turn_started(path, agent_name, mark, task["input"])
         elif task["id"] in self._nodes:
             yield from self._ended(path, *self._nodes.pop(task["id"]), task)
 
-    def _turn_started(self, path: Path, agent_name: str, state: Any) -> Iterator[Event]:
-        turn, number = state.get("turns", 0) + 1, state.get("rounds", 0) + 1
+    def _turn_started(
+        self, path: Path, agent_name: str, mark: NodeMark, state: Mapping[str, Any]
+    ) -> Iterator[Event]:
+        turn = len(state.get(mark.key) or ()) + len(state.get("failures") or ()) + 1
+        number = 1 if mark.per_round is None else (turn - 1) // mark.per_round + 1
         before = self._now.get(path, (0, 0))[0]
         self._now[path] = number, turn
         where: dict[str, Any] = {"path": path, "round": number, "turn": turn}
@@ -83,9 +86,9 @@ class EventReader:
         yield events.TurnStarted(agent_name=agent_name, **where)
 
     def _ended(
-        self, path: Path, kind: str, agent_name: str, task: Mapping[str, Any]
+        self, path: Path, mark: NodeMark, agent_name: str, task: Mapping[str, Any]
     ) -> Iterator[Event]:
-        number, turn = self._now.get(path, (0, 0))
+        kind, (number, turn) = mark.kind, self._now.get(path, (0, 0))
         where: dict[str, Any] = {"path": path, "round": number, "turn": turn}
         named: dict[str, Any] = {"agent_name": agent_name, **where}
         result: Mapping[str, Any] = task.get("result") or {}
@@ -93,7 +96,7 @@ class EventReader:
             yield events.TurnFailed(error=str(task["error"]), **named)
         for failure in result.get("failures") or () if kind == "turn" else ():
             yield events.TurnFailed(error=failure["error"], **named)
-        for entry in self._entries(result) if kind == "turn" else ():
+        for entry in result.get(mark.key) or () if kind == "turn" else ():
             yield _turn_completed(entry, named)
         for critique in result.get("referee_critiques") or () if kind == "referee" else ():
             yield events.CritiqueAdded(
@@ -103,12 +106,6 @@ class EventReader:
             )
         if result.get("stop"):
             yield events.RunStopped(stop=Stop.model_validate(result["stop"]), **where)
-
-    def _entries(self, result: Mapping[str, Any]) -> Iterator[Any]:
-        """The contributions among a turn's writes; a nested pattern has a key of its own."""
-        for written in result.values():
-            if isinstance(written, list):
-                yield from (each for each in written if isinstance(each, dict) and "text" in each)  # pyright: ignore[reportUnknownVariableType] - our own entries
 
     def _token(self, path: Path, data: tuple[Any, Mapping[str, Any]]) -> Iterator[Event]:
         message, metadata = data

@@ -39,9 +39,11 @@ def finish_with(
 
 
 def _accounts(view: View, synthesizer: Tokens | None = None) -> dict[str, Any]:
-    critiques: dict[str, Any] = {} if view.critiques else {"referee_critiques": []}
+    critiques: dict[str, Any] = {} if view.plan.referee is not None else {"referee_critiques": []}
     return {
-        **critiques,  # written once, so that the output always has the key
+        **critiques,  # so that the output always has the key
+        "rounds": view.rounds,
+        "turns": view.turns,
         "usage": view.usage(synthesizer).model_dump(mode="json"),
         "tasks": tasks_of(view.plan.collection_id, view.entries, view.failures),
     }

@@ -58,7 +58,7 @@ class InitStep:
         self, state: Mapping[str, Any], config: RunnableConfig
     ) -> tuple[View, dict[str, Any]]:
         request = read_request(self.plan.name, state)
-        fresh: dict[str, Any] = {"request": request, "rounds": 0, "turns": 0, self.plan.key: []}
+        fresh: dict[str, Any] = {"request": request, self.plan.key: []}
         view = View(self.plan, {"session": state.get("session")}, config, fresh)
         self._check_models(view)
         opening = {"request": Overwrite(request), self.plan.key: Overwrite([])}

@@ -32,10 +32,8 @@ def result_of(
 
 
 def _result(view: View, stop: Stop, *, output: Any, usage: Usage) -> Result[Any]:
-    """A run's output brings its tasks; a thread's state holds only what they are made of."""
-    tasks = view.state.get("tasks")
-    if tasks is None:
-        tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
+    """What can be read from the transcript is read from there: a thread holds it only once."""
+    tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
     return Result(
         output=output,
         contributions=[Contribution.of_entry(entry) for entry in view.entries],

@@ -115,6 +115,11 @@ class Plan:
         per_round = self.schedule.turns_per_round
         return 1 if per_round is None else (turn - 1) // per_round + 1
 
+    def rounds_after(self, turns: int) -> int:
+        """The rounds that are finished after so many turns."""
+        per_round = self.schedule.turns_per_round
+        return 0 if per_round is None else turns // per_round
+
     def ends_round(self, turn: int) -> bool:
         """Whether every member has spoken once more with this turn."""
         per_round = self.schedule.turns_per_round

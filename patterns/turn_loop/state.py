@@ -53,22 +53,28 @@ class Schemas(NamedTuple):
 
 
 @lru_cache(maxsize=128)
-def state_schemas(accessor_key: str, *, derived_output: bool) -> Schemas:
+def state_schemas(
+    accessor_key: str, *, derived_output: bool, keeps_critiques: bool, keeps_failures: bool
+) -> Schemas:
     """Give the schemas for a transcript under `accessor_key`.
 
     What can be derived from the transcript is not stored beside it: the tasks, and the output
-    if there is no synthesizer (`derived_output`). A caller gets them all the same.
+    if there is no synthesizer (`derived_output`). A caller gets them all the same. Each log
+    costs every checkpoint some bytes, so there are only those that a run may write to.
     """
     transcript = Annotated[list[Entry], log_channel()]
-    critiques = Annotated[list[CritiqueEntry], log_channel()]
+    critiques: Any = list[CritiqueEntry]
+    if keeps_critiques:
+        critiques = Annotated[critiques, log_channel()]
+    failures: dict[str, Any] = {}
+    if keeps_failures:
+        failures = {"failures": Annotated[list[Failure], log_channel()]}
     turn: dict[str, Any] = {
         "request": Annotated[Request, constant_channel()],
         "session": SessionState,
         accessor_key: transcript,
         "referee_critiques": critiques,
-        "failures": Annotated[list[Failure], log_channel()],
-        "rounds": int,
-        "turns": int,
+        **failures,
         "stop": dict[str, Any] | None,
         "undecided": bool,
     }
@@ -79,6 +85,7 @@ def state_schemas(accessor_key: str, *, derived_output: bool) -> Schemas:
         "turns": int,
         accessor_key: transcript,
         "referee_critiques": critiques,
+        **failures,
         "stop": dict[str, Any] | None,
         "usage": dict[str, Any],
         "tasks": Annotated[list[dict[str, Any]], UntrackedValue(list)],

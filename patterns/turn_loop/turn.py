@@ -81,7 +81,7 @@ class TurnStep:
             entry["data_class"] = spoken.data_class
         if ctx.meter.tokens is not None:
             entry["usage"] = ctx.meter.as_json()
-        return self._counted({self.plan.key: [entry]}, ctx)
+        return {self.plan.key: [entry]}
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
         failure = Failure(
@@ -93,10 +93,10 @@ class TurnStep:
             completed_at=time.time(),
             usage=ctx.meter.as_json(),
         )
-        update = self._counted({"failures": [failure]}, ctx)
+        update: Update = {"failures": [failure]}
         stop = Stop(reason="member_failed", by=self.name, detail=failure["error"])
         if self.plan.on_error == "raise":
-            raise self._member_error(view.after({"failures": [failure]}), stop, ctx) from error
+            raise self._member_error(view.after(update), stop, ctx) from error
         return update if self.plan.on_error == "skip" else {**update, "stop": stop.model_dump()}
 
     def _member_error(self, view: View, stop: Stop, ctx: Context) -> MemberError:
@@ -109,17 +109,10 @@ class TurnStep:
             result=partial_result(view, stop),
         )
 
-    def _counted(self, update: Update, ctx: Context) -> Update:
-        turn = ctx.state.turn
-        update["turns"] = turn
-        if self.plan.ends_round(turn):
-            update["rounds"] = ctx.state.round
-        return update
-
     def _early_goto(self, view: View, update: Update) -> Goto | None:
         """Route where nothing is to be decided yet: a failed member's stop, or a critique."""
         if "stop" in update:
             return self.conclusion.go(Stop.model_validate(update["stop"]), view, update)
-        if self.plan.referee is not None and "rounds" in update:
+        if self.plan.referee is not None and self.plan.ends_round(view.after(update).turns):
             return Command(update=update, goto=self.plan.referee_node)
         return None

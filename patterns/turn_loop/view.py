@@ -64,12 +64,12 @@ class View:
     @property
     def rounds(self) -> int:
         """Rounds that are finished."""
-        return self._number("rounds")
+        return self.plan.rounds_after(self.turns)
 
     @property
     def turns(self) -> int:
         """Turns that were taken."""
-        return self._number("turns")
+        return self._length(self.plan.key) + self._length("failures")
 
     @property
     def request(self) -> Request:
@@ -145,11 +145,11 @@ class View:
         }
         return {**self.config, "metadata": metadata}
 
+    def _length(self, key: str) -> int:
+        """Count a log without putting it together, which a turn need not pay for."""
+        return len(self.state.get(key) or ()) + len(self.update.get(key) or ())
+
     def _log(self, key: str) -> Sequence[Any]:
         old: Sequence[Any] = self.state.get(key) or ()
         new = self.update.get(key)
         return [*old, *new] if new else old
-
-    def _number(self, key: str) -> int:
-        number: int = self.update.get(key, self.state.get(key, 0))
-        return number
