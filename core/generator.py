@@ -94,7 +94,7 @@ class Generator(Runnable[Any, Any]):
             config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
         model = self.model_for(ctx)
         patient = getattr(model, "max_retries", 0) != 0  # a client that retries on its own
-        retry = Retry(attempts=1, reasks=self._retry.reasks) if patient else self._retry
+        retry = Retry(attempts=1) if patient else self._retry
         return Conversation(ctx, config, retry)
 
     def _steps(self, value: Any, ctx: Context) -> Steps:
