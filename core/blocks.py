@@ -15,7 +15,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import run_in_executor
 
 from flowcompose.core.context import Context
-from flowcompose.core.functions import async_in_sync, describe, is_async, takes_context
+from flowcompose.core.functions import async_in_sync, describe, is_async, with_context
 from flowcompose.core.untyped import unchecked
 
 
@@ -50,7 +50,7 @@ class FunctionBlock:
         self.function = function
         self.name = name or describe(function)
         self.async_only = is_async(function)
-        self._with_context = takes_context(function)
+        self._call = with_context(function)
 
     def run(self, value: Any, ctx: Context) -> Any:
         """Call the function."""
@@ -65,9 +65,6 @@ class FunctionBlock:
             return await self._call(value, ctx)
         given = await run_in_executor(None, self._call, value, ctx)
         return await given if inspect.isawaitable(given) else given
-
-    def _call(self, value: Any, ctx: Context) -> Any:
-        return self.function(value, ctx) if self._with_context else self.function(value)
 
     def __repr__(self) -> str:
         return self.name

@@ -63,7 +63,7 @@ class Context:
     Predicates get it as their only argument, blocks as their second one if they take two.
     """
 
-    __slots__ = ("_config", "_source", "agent_name", "meter", "state")
+    __slots__ = ("_config", "_source", "abandoned", "agent_name", "meter", "state")
 
     def __init__(self, source: Source, agent_name: str = "", round: int = 1, turn: int = 1) -> None:
         self._source = source
@@ -74,6 +74,8 @@ class Context:
         """`.round`, `.turn`, `.referee_critiques`."""
         self.meter = Meter()
         """Counts the tokens of this turn."""
+        self.abandoned = False
+        """Whether the turn was given up; a sync block may still be at work in its thread."""
 
     @classmethod
     def outside(cls, config: RunnableConfig | None = None) -> Context:

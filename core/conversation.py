@@ -72,10 +72,13 @@ class Conversation:
             answer = await self._aanswer(wanted)
 
     def _answer(self, wanted: AskModel | UseTools) -> Any:
+        if self.ctx.abandoned:
+            msg = "the turn was given up"
+            raise TimeoutError(msg)
         if isinstance(wanted, UseTools):
             return wanted.toolbox.call_all(wanted.answer, self.ctx)
         try:
-            for attempt in retrying(self.retry, self._notice):
+            for attempt in retrying(self.retry, self._notice, lambda: self.ctx.abandoned):
                 with attempt:
                     return self._counted(wanted.model.invoke(wanted.messages, self.config))
         except Exception as error:

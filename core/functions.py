@@ -46,6 +46,17 @@ def takes_context(function: Callable[..., Any]) -> bool:
     raise TypeError(msg)
 
 
+def with_context(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Give `function` as one of a value and a context, looked at once and not at each call."""
+    if takes_context(function):
+        return function
+
+    def of_value(value: Any, _: Any) -> Any:
+        return function(value)
+
+    return of_value
+
+
 def _binds(signature: inspect.Signature, count: int) -> bool:
     try:
         signature.bind(*[None] * count)

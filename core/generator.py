@@ -6,26 +6,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
 
 from flowcompose.core.capability import Capability
 from flowcompose.core.context import Context
-from flowcompose.core.conversation import AskModel, Conversation, Steps, UseTools
+from flowcompose.core.conversation import Conversation
 from flowcompose.core.definition import Problems
-from flowcompose.core.errors import OutputError
-from flowcompose.core.functions import takes_context
+from flowcompose.core.exchange import Exchange
+from flowcompose.core.functions import with_context
 from flowcompose.core.models import CHAT, ModelLike, problems_of_model, resolve_model
-from flowcompose.core.prompt import Text, joined, problems_of_text, render
+from flowcompose.core.prompt import Prompt, Text, problems_of_text
 from flowcompose.core.retry import Retry
-from flowcompose.core.structured import Unfit, asking_for, read_answer
 from flowcompose.core.tools import Toolbox, ToolLike, as_tool, is_list, problems_of_tools
 from flowcompose.core.turn_input import TurnInput
-
-MAX_TOOL_ROUNDS = 10
-"""After so many answers with tool calls, the model is asked once more, without tools."""
+from flowcompose.core.untyped import engine
 
 Closing = str | Sequence[BaseMessage]
 User = Closing | Callable[..., Closing]
@@ -41,7 +38,7 @@ class Generator(Runnable[Any, Any]):
         name: str,
         *,
         prompt: Text | None,
-        user: User | None,
+        user: User,
         model: ModelLike | None,
         output_schema: type[BaseModel] | None,
         tools: Sequence[ToolLike],
@@ -55,21 +52,26 @@ class Generator(Runnable[Any, Any]):
         self.schema = output_schema
         self._model = model or next((each.model for each in uses if each.model), None)
         self._default_model = default_model
-        self._system = joined(
-            [prompt, *(u.instructions for u in uses), context, *(u.context for u in uses)]
+        self._system = Prompt(
+            prompt, *(u.instructions for u in uses), context, *(u.context for u in uses)
         )
-        self._user = user
+        self._closing = _closing_writer(user)
         self._retry = retry
         self._stream = stream and output_schema is None
-        self._toolbox = Toolbox([as_tool(tool) for tool in _all_tools(tools, uses)])
+        toolbox = Toolbox([as_tool(tool) for tool in _all_tools(tools, uses)])
+        self._exchange = Exchange(name, toolbox, output_schema, retry.reasks)
 
     def run(self, value: Any, ctx: Context) -> Any:
         """Ask the model; gives the text, or an object of the output schema."""
-        return self._conversation(ctx).run(self._steps(value, ctx))
+        model = self.model_for(ctx)
+        steps = self._exchange.steps(model, self._messages(value, ctx))
+        return self._conversation(model, ctx).run(steps)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Ask the model on the async path."""
-        return await self._conversation(ctx).arun(self._steps(value, ctx))
+        model = self.model_for(ctx)
+        steps = self._exchange.steps(model, self._messages(value, ctx))
+        return await self._conversation(model, ctx).arun(steps)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain."""
@@ -87,72 +89,30 @@ class Generator(Runnable[Any, Any]):
         """
         return resolve_model(self._model or ctx.panel.model or self._default_model)
 
-    def _conversation(self, ctx: Context) -> Conversation:
+    def _conversation(self, model: BaseChatModel, ctx: Context) -> Conversation:
         config = ctx.config
         if not self._stream:
             config = config.copy()
             config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
-        model = self.model_for(ctx)
         patient = getattr(model, "max_retries", 0) != 0  # a client that retries on its own
         retry = Retry(attempts=1) if patient else self._retry
         return Conversation(ctx, config, retry)
 
-    def _steps(self, value: Any, ctx: Context) -> Steps:
-        model = self.model_for(ctx)
-        messages: list[BaseMessage] = self._messages(value, ctx)
-        if self._toolbox.tools or self.schema is None:
-            messages = yield from self._talk(model, messages)
-            if self.schema is None:
-                return str(messages[-1].text)
-            messages.append(HumanMessage("Now give this in the required form."))
-        return (yield from self._answer_in(self.schema, model, messages))
-
     def _messages(self, value: Any, ctx: Context) -> list[BaseMessage]:
-        system = render(self._system, value, ctx)
+        system = self._system.write(value, ctx)
         opening: list[BaseMessage] = [SystemMessage(system)] if system else []
         return opening + self._closing(value, ctx)
 
-    def _closing(self, value: Any, ctx: Context) -> list[BaseMessage]:
-        user = self._user
-        if user is not None and not isinstance(user, str) and not callable(user):
-            return list(user)
-        if callable(user):
-            written = user(value, ctx) if takes_context(user) else user(value)
-            return [HumanMessage(written)] if isinstance(written, str) else list(written)
-        return [HumanMessage(user if user is not None else _as_text(value))]
 
-    def _talk(self, model: BaseChatModel, messages: list[BaseMessage]) -> Steps:
-        """Let the model use its tools until it answers in words; gives all messages."""
-        tools = self._toolbox.tools
-        asking: Runnable[Any, Any] = model.bind_tools(tools) if tools else model
-        for _ in range(MAX_TOOL_ROUNDS if tools else 0):
-            answer: AIMessage = yield AskModel(asking, messages)
-            messages = [*messages, answer]
-            if not answer.tool_calls and not answer.invalid_tool_calls:
-                return messages
-            results = yield UseTools(self._toolbox, answer)
-            messages = [*messages, *results]
-        return [*messages, (yield AskModel(model, messages))]
+def _closing_writer(user: User) -> Callable[[Any, Context], list[BaseMessage]]:
+    """Give what writes the messages after the system message."""
+    written = with_context(user) if callable(user) else None
 
-    def _answer_in(
-        self, schema: type[BaseModel], model: BaseChatModel, messages: list[BaseMessage]
-    ) -> Steps:
-        """Ask until the answer fits, telling the model each time what was wrong."""
-        asking, unfit = asking_for(schema, model), Unfit("", "")
-        for _ in range(1 + self._retry.reasks):
-            answer = yield AskModel(asking, messages, structured=True)
-            read = answer if isinstance(answer, Unfit) else read_answer(answer, schema)
-            if not isinstance(read, Unfit):
-                return read
-            unfit = read
-            messages = [*messages, *_re_ask(unfit)]
-        msg = f"{self.name!r} gave no answer that fits {schema.__name__}: {unfit.problem}"
-        raise OutputError(f"{msg}; it said: {unfit.answer!r}", answer=unfit.answer)
+    def write(value: Any, ctx: Context) -> list[BaseMessage]:
+        closing = written(value, ctx) if written else user
+        return [HumanMessage(closing)] if isinstance(closing, str) else list(engine(closing))
 
-
-def _re_ask(unfit: Unfit) -> list[BaseMessage]:
-    said: list[BaseMessage] = [AIMessage(unfit.answer)] if unfit.answer else []
-    return [*said, HumanMessage(f"That does not fit ({unfit.problem}). Answer again, in full.")]
+    return write
 
 
 def _as_text(value: Any) -> str:

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowcompose.core.context import Context
-from flowcompose.core.functions import async_in_sync, is_async, takes_context
+from flowcompose.core.functions import async_in_sync, is_async, takes_context, with_context
 
 Text = str | Callable[..., Any] | Sequence["str | Callable[..., Any]"]
 """A text, a function of the input (and ctx) that gives one or None, or several of these."""
 
 
-def parts_of(text: Text | None) -> tuple[str | Callable[..., Any], ...]:
-    """Give the pieces of `text`, of which there may be none."""
+class Prompt:
+    """Texts, ready to be written for one call after another."""
+
+    def __init__(self, *texts: Text | None) -> None:
+        parts = [part for text in texts for part in _parts_of(text)]
+        self._parts = [p if isinstance(p, str) else with_context(p) for p in parts]
+
+    def write(self, value: Any, ctx: Context) -> str:
+        """Write the text for one call; pieces that give nothing are left out."""
+        written = [p if isinstance(p, str) else _plain(p(value, ctx)) for p in self._parts]
+        return "\n\n".join(str(each) for each in written if each)
+
+
+def _parts_of(text: Text | None) -> Sequence[str | Callable[..., Any]]:
     if text is None:
         return ()
-    return (text,) if isinstance(text, str) or callable(text) else tuple(text)
+    return (text,) if isinstance(text, str) or callable(text) else text
 
 
-def render(text: Text | None, value: Any, ctx: Context) -> str:
-    """Write `text` for one call; pieces that give nothing are left out."""
-    written = (_write(part, value, ctx) for part in parts_of(text))
-    return "\n\n".join(str(each) for each in written if each)
-
-
-def joined(texts: Iterable[Text | None]) -> Text | None:
-    """Put several texts together into one."""
-    parts = tuple(part for text in texts for part in parts_of(text))
-    return parts or None
-
-
-def _write(part: str | Callable[..., Any], value: Any, ctx: Context) -> Any:
-    if isinstance(part, str):
-        return part
-    written = part(value, ctx) if takes_context(part) else part(value)
+def _plain(written: Any) -> Any:
     if inspect.isawaitable(written):
         raise async_in_sync("a prompt function", written)
     return written

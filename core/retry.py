@@ -68,10 +68,15 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, (TimeoutError, ConnectionError))
 
 
-def retrying(policy: Retry, notice: Callable[[RetryCallState], None]) -> Retrying:
-    """The sync loop over attempts; `notice` hears of each failed one."""
+def retrying(
+    policy: Retry, notice: Callable[[RetryCallState], None], given_up: Callable[[], bool]
+) -> Retrying:
+    """The sync loop over attempts; `notice` hears of each failed one.
+
+    It ends when nobody waits for the answer any more, which `given_up` tells.
+    """
     return Retrying(
-        stop=stop_after_attempt(policy.attempts),
+        stop=lambda state: state.attempt_number >= policy.attempts or given_up(),
         retry=retry_if_exception(is_transient),
         wait=_Wait(policy.max_wait),
         before_sleep=notice,

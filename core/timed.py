@@ -16,7 +16,8 @@ from flowcompose.core.context import Context
 class TimedBlock:
     """Raises `TimeoutError` when its block takes longer than `seconds`.
 
-    A sync block cannot be stopped from outside: its thread goes on unheard.
+    A sync block cannot be stopped from outside: its thread goes on unheard, but asks no model
+    again.
     """
 
     def __init__(self, block: Block, seconds: float) -> None:
@@ -33,6 +34,7 @@ class TimedBlock:
         except TimeoutError:
             if future.done():
                 raise  # the block's own
+            ctx.abandoned = True
             raise TimeoutError(self._late()) from None
 
     async def arun(self, value: Any, ctx: Context) -> Any:

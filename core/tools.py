@@ -66,8 +66,12 @@ class Toolbox:
 
     async def acall_all(self, answer: AIMessage, ctx: Context) -> list[ToolMessage]:
         """Run the calls of one answer at the same time; the answers keep their order."""
-        calls = (self._acall(call, ctx) for call in answer.tool_calls)
-        return [*await asyncio.gather(*calls), *_unreadable(answer)]
+        calls = [asyncio.create_task(self._acall(call, ctx)) for call in answer.tool_calls]
+        try:
+            return [*await asyncio.gather(*calls), *_unreadable(answer)]
+        finally:  # an interrupt of one must not leave the others at work unheard
+            for call in calls:
+                call.cancel()
 
     def _call(self, call: ToolCall, ctx: Context) -> ToolMessage:
         found = self._start(call, ctx)

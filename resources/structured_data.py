@@ -6,12 +6,15 @@ again where the class is known in this process, else the JSON as it stands.
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _seen: WeakValueDictionary[str, type[BaseModel]] = WeakValueDictionary()
 
@@ -35,9 +38,14 @@ def revive(data: Any, name: str | None) -> Any:
     if cls is None:
         return data
     try:
-        return cls.model_validate(data)
+        return from_json(cls, data)
     except ValidationError:
         return data
+
+
+def from_json(schema: type[ModelT], data: Any) -> ModelT:
+    """Validate JSON data as JSON: to a strict schema a date in a string is none otherwise."""
+    return schema.model_validate_json(json.dumps(data))
 
 
 def _find(name: str) -> type[BaseModel] | None:

@@ -22,7 +22,7 @@ from flowcompose import (
     round_robin,
 )
 from flowcompose.core.events import ToolCalled, ToolReturned
-from flowcompose.core.generator import MAX_TOOL_ROUNDS
+from flowcompose.core.exchange import MAX_TOOL_ROUNDS
 from flowcompose.core.testing import ModelCall, Reply, ScriptedModel
 from flowcompose.patterns.round_robin import create_referee, create_roster_agent
 

@@ -14,15 +14,16 @@ from flowcompose.core.definition import Problems
 from flowcompose.core.generator import Generator, problems_of_generator
 from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.models import CHAT, SYNTHESIZE, ModelLike
-from flowcompose.core.prompt import Text, joined, problems_of_text, render
+from flowcompose.core.prompt import Prompt, Text, problems_of_text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
 from flowcompose.patterns.round_robin import _prompts
 from flowcompose.patterns.turn_loop.referee import RefereeOutput
 
 
-def panel_system(instructions: Text | None) -> Callable[[Context], str]:
+def panel_system(*sections: Text | None) -> Callable[[Context], str]:
     """Write the system message that all requests of a panel share."""
+    instructions = Prompt(*sections)
 
     def system(ctx: Context) -> str:
         members = "\n".join(
@@ -30,7 +31,7 @@ def panel_system(instructions: Text | None) -> Callable[[Context], str]:
             for each in ctx.panel.members
         )
         text = _prompts.SYSTEM.format(members=members or "- (not told)")
-        extra = render(instructions, ctx.input, ctx)
+        extra = instructions.write(ctx.input, ctx)
         return f"{text}\n\n{_prompts.INSTRUCTIONS.format(instructions=extra)}" if extra else text
 
     return system
@@ -238,12 +239,11 @@ def _block(
         problems.extend(problems_of_text(argument, text))
     problems.extend(problems_of_generator(None, None, model, output_schema, tools, uses))
     problems.raise_if_any()
-    own = joined(extras.values())
-    extra = joined([own, *(u.instructions for u in uses), *(u.context for u in uses)])
+    extra = Prompt(*extras.values(), *(u.instructions for u in uses), *(u.context for u in uses))
 
     def messages(value: Any, ctx: Context) -> list[BaseMessage]:
         last = closing(value, ctx)
-        more = render(extra, ctx.input, ctx)
+        more = extra.write(ctx.input, ctx)
         asked = _prompts.EXTRA.format(text=last, extra=more) if more else last
         said = happenings(ctx.contributions.raw, ctx.critiques)
         return [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(asked)]
@@ -264,4 +264,7 @@ def _block(
 
 
 def _panel_prompt(value: Any, ctx: Context) -> str:
-    return ctx.panel.system(ctx) if ctx.panel.system else panel_system(None)(ctx)
+    return (ctx.panel.system or _UNTOLD)(ctx)
+
+
+_UNTOLD = panel_system()

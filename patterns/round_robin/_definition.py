@@ -14,7 +14,7 @@ from flowcompose.core.definition import Problems
 from flowcompose.core.graph_block import AnyGraph
 from flowcompose.core.models import CHAT
 from flowcompose.core.panel import MemberInfo, Panel
-from flowcompose.core.prompt import Text, joined
+from flowcompose.core.prompt import Text
 from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.patterns.round_robin._blocks import (
     create_roster_agent,
@@ -110,7 +110,7 @@ def _panel(written: RoundRobinWritten, members: Sequence[Member]) -> Panel:
     return Panel(
         name=written.name,
         members=tuple(MemberInfo(m.name, m.role or m.description) for m in members),
-        system=panel_system(joined(sections)),
+        system=panel_system(*sections),
         model=None if written.model == CHAT else written.model,
         accessor_key=written.accessor_key,
         contributions=written.contributions or create_round_robin_contributions(),
@@ -135,7 +135,8 @@ def _default(written: RoundRobinWritten) -> Block:
 def _forwarded(written: RoundRobinWritten) -> dict[str, Any]:
     """What default blocks get; the texts reach them by the shared system message."""
     bare = [Capability(u.name, tools=u.tools, model=u.model) for u in written.uses]
-    return {"uses": bare, "tools": written.tools, "retry": written.retry}
+    model = None if written.model == CHAT else written.model  # before that of a capability
+    return {"model": model, "uses": bare, "tools": written.tools, "retry": written.retry}
 
 
 def _check_contributions(problems: Problems, resource: object) -> None:

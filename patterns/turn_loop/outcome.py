@@ -9,14 +9,14 @@ from flowcompose.core.results import RefereeCritique, Result, Stop
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.contributions import Contribution
-from flowcompose.resources.structured_data import revive
+from flowcompose.resources.structured_data import from_json, revive
 from flowcompose.resources.tasks import Task, tasks_of
 from flowcompose.resources.usage import Usage
 
 
-def partial_result(view: View, stop: Stop) -> Result[Any]:
+def partial_result(view: View, stop: Stop, usage: Usage | None = None) -> Result[Any]:
     """What was achieved up to a moment in which there is no deliverable yet."""
-    return _result(view, stop, output=None, usage=view.usage())
+    return _result(view, stop, output=None, usage=usage or view.usage())
 
 
 def result_of(
@@ -56,5 +56,5 @@ def _typed(view: View) -> Any:
     if plan.synthesizer is None:
         return plan.raw_output(view.synthesis_input())
     if plan.output_schema is not None:
-        return plan.output_schema.model_validate(values["output"])
+        return from_json(plan.output_schema, values["output"])
     return revive(values["output"], values.get("output_class"))

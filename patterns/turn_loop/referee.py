@@ -54,7 +54,7 @@ class RefereeStep:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return self._failed(error, view) or self.conclusion.run(
+            return self._failed(error, view, ctx) or self.conclusion.run(
                 view, {}, self._last_speaker(view)
             )
         return self.conclusion.run(view, update, self._last_speaker(view))
@@ -70,7 +70,7 @@ class RefereeStep:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return self._failed(error, view) or await self.conclusion.arun(
+            return self._failed(error, view, ctx) or await self.conclusion.arun(
                 view, {}, self._last_speaker(view)
             )
         return await self.conclusion.arun(view, update, self._last_speaker(view))
@@ -84,7 +84,7 @@ class RefereeStep:
         entry = CritiqueEntry(round=ctx.state.round, critique=critique, usage=ctx.meter.as_json())
         return {"referee_critiques": [entry]}
 
-    def _failed(self, error: Exception, view: View) -> Goto | None:
+    def _failed(self, error: Exception, view: View, ctx: Context) -> Goto | None:
         text = explain(error)
         stop = Stop(reason="member_failed", by=REFEREE, detail=text)
         if self.plan.on_error == "skip":
@@ -92,4 +92,6 @@ class RefereeStep:
         if self.plan.on_error == "stop":
             return self.conclusion.go(stop, view, {})
         msg = f"{self.plan.name!r}: the referee failed after round {view.rounds}: {text}"
-        raise RunError(msg, result=partial_result(view, stop)) from error
+        raise RunError(
+            msg, result=partial_result(view, stop, view.usage(referee=ctx.meter.tokens))
+        ) from error

@@ -60,5 +60,5 @@ class Listener:
 
 def _of_model(value: BaseModel) -> Spoken:
     text = getattr(value, "text", None)
-    words = text if isinstance(text, str) else value.model_dump_json()
-    return Spoken(words, value.model_dump(mode="json"), class_name(value))
+    words = text if isinstance(text, str) else value.model_dump_json(by_alias=True)
+    return Spoken(words, to_json(value), class_name(value))

@@ -43,7 +43,7 @@ class SynthesizerStep:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            raise self._failed(error, view) from _cause(error)
+            raise self._failed(error, view, ctx) from _cause(error)
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Make the deliverable on the async path."""
@@ -54,15 +54,15 @@ class SynthesizerStep:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            raise self._failed(error, view) from _cause(error)
+            raise self._failed(error, view, ctx) from _cause(error)
 
     def _made(self, value: Any, view: View, ctx: Context) -> Goto:
         update = finish_with(view, value, ctx.meter.tokens, ctx.meter.message_id)
         return Command(update=update, goto=END)
 
-    def _failed(self, error: Exception, view: View) -> RunError:
+    def _failed(self, error: Exception, view: View, ctx: Context) -> RunError:
         stop = Stop.model_validate(view.state["stop"])
-        result = partial_result(view, stop)
+        result = partial_result(view, stop, view.usage(synthesizer=ctx.meter.tokens))
         if isinstance(error, OutputError):
             error.result = result
             return error

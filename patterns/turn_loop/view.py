@@ -124,14 +124,15 @@ class View:
             ],
         )
 
-    def usage(self, synthesizer: Tokens | None = None) -> Usage:
-        """The tokens spent so far, and by whom."""
+    def usage(self, synthesizer: Tokens | None = None, referee: Tokens | None = None) -> Usage:
+        """The tokens spent so far, and by whom; the arguments are not in the state yet."""
         turns = [*self.entries, *self.failures]
         by_member = {
             name: Tokens.total(each.get("usage") for each in turns if each["agent_name"] == name)
             for name in self.plan.nodes
         }
-        referee = Tokens.total(each.get("usage") for each in self.critiques)
+        critiques = Tokens.total(each.get("usage") for each in self.critiques)
+        referee = critiques + (referee or Tokens())
         return Usage.of_parts(by_member, referee=referee, synthesizer=synthesizer)
 
     def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
