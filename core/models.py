@@ -33,7 +33,8 @@ def configure_models(models: Mapping[str, ModelLike]) -> None:
     Choose it over `model=` to change the models of many patterns in one place, and over the
     environment to give a model object instead of a name. An intent that is not named here
     falls to `FLOWCOMPOSE_MODEL_<INTENT>`, then to what stands here for `"intent/chat"`, then
-    to `FLOWCOMPOSE_MODEL`, then to `OPENAI_MODEL` if `OPENAI_API_KEY` is set.
+    to `FLOWCOMPOSE_MODEL` or `FLOWCOMPOSE_MODEL_CHAT`, then to `OPENAI_MODEL` if
+    `OPENAI_API_KEY` is set.
 
     Args:
         models: From intent (`"intent/chat"` or just `"chat"`) to a chat model, or to a string
@@ -89,7 +90,7 @@ def resolve_model(model: ModelLike) -> BaseChatModel:
     if not isinstance(model, str):
         return model
     if model.startswith(_PREFIX):
-        return resolve_model(_model_of_intent(model))
+        return resolve_model(model_of_intent(model))
     return build_model(model)
 
 
@@ -101,13 +102,19 @@ def _of_environment(variable: str) -> str | None:
     return model
 
 
-def _model_of_intent(intent: str) -> ModelLike:
+def model_of_intent(intent: str) -> ModelLike:
+    """Give what an intent stands for now: a chat model object or the name of one.
+
+    Raises:
+        DefinitionError: Nothing is configured for it.
+    """
     named = re.sub(r"\W", "_", intent.removeprefix(_PREFIX)).upper()
     variable = f"FLOWCOMPOSE_MODEL_{named}"
     if found := _configured.get(intent) or _of_environment(variable):
         return found
-    if found := _configured.get(CHAT) or _of_environment("FLOWCOMPOSE_MODEL"):
-        return found
+    for default in ("FLOWCOMPOSE_MODEL", "FLOWCOMPOSE_MODEL_CHAT"):
+        if found := _configured.get(CHAT) or _of_environment(default):
+            return found
     if os.environ.get("OPENAI_API_KEY"):
         return "openai:" + (os.environ.get("OPENAI_MODEL") or "gpt-4o")
     raise DefinitionError(

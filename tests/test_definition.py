@@ -54,7 +54,7 @@ def takes_three(one: Any, two: Any, three: Any) -> str:
         ({"roster": None}, "roster must be a list of RosterEntry, got None"),
         (
             {"roster": [7]},
-            "roster entry 1 must be a RosterEntry, a mapping with its keys, or a pattern or compiled",
+            "roster entry 1 must be a RosterEntry, a mapping with its keys, or a pattern or",
         ),
         (
             {"roster": [{"role": "x"}]},

@@ -204,7 +204,9 @@ def test_configure_models_comes_before_the_environment(
         ({"chat": "openai:c"}, {"_SYNTHESIZE": "openai:es", "": "openai:e"}, "es"),
         ({"chat": "openai:c"}, {"": "openai:e"}, "c"),
         ({}, {"": "openai:e"}, "e"),
-        ({}, {"_CHAT": "openai:ec"}, "gpt-4o"),
+        ({}, {"_CHAT": "openai:ec", "": "openai:e"}, "e"),
+        ({}, {"_CHAT": "openai:ec"}, "ec"),
+        ({}, {}, "gpt-4o"),
     ],
 )
 def test_an_intent_that_is_not_named_falls_to_the_next_rung(

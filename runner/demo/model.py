@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from flowcompose.core.models import CHAT, SYNTHESIZE, resolve_model
+from flowcompose.core.models import CHAT, SYNTHESIZE, model_of_intent, resolve_model
 
 _NAMED_BY = ("FLOWCOMPOSE_MODEL", "FLOWCOMPOSE_MODEL_CHAT", "FLOWCOMPOSE_MODEL_SYNTHESIZE")
 _OFFLINE = (
@@ -34,13 +34,12 @@ def chosen_model() -> Choice:
     # Here and not in the first turn: a name that cannot be read is no failure of a run.
     resolve_model(CHAT)
     resolve_model(SYNTHESIZE)
-    chat, review = _described("CHAT"), _described("SYNTHESIZE")
+    chat, review = _described(CHAT), _described(SYNTHESIZE)
     return Choice(CHAT, chat if chat == review else f"{chat}; for critiques and review: {review}")
 
 
 def _described(intent: str) -> str:
-    name = os.environ.get(f"FLOWCOMPOSE_MODEL_{intent}") or os.environ.get("FLOWCOMPOSE_MODEL")
-    name = name or "openai:" + (os.environ.get("OPENAI_MODEL") or "gpt-4o")
+    name = str(model_of_intent(intent))
     if name == "offline":
         return _OFFLINE
     base_url = os.environ.get("OPENAI_BASE_URL")
