@@ -16,6 +16,7 @@ from langchain_core.runnables.config import run_in_executor
 
 from flowcompose.core.context import Context
 from flowcompose.core.functions import async_in_sync, describe, is_async, with_context
+from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
 from flowcompose.core.untyped import unchecked
 
 
@@ -39,7 +40,7 @@ class Block(Protocol):
         ...
 
 
-BlockLike = Callable[..., Any] | Runnable[Any, Any] | Block
+BlockLike = Callable[..., Any] | Runnable[Any, Any] | Block | AnyGraph
 """What is accepted wherever a block is taken."""
 
 
@@ -99,6 +100,8 @@ def as_block(block: BlockLike) -> Block:
     """
     if isinstance(block, Block):
         return block
+    if is_graph(block):
+        return GraphBlock(block)
     given = unchecked(block)
     if isinstance(block, Runnable):
         return RunnableBlock(given)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from flowcompose.core.context import Context
 from flowcompose.core.definition import Problems
 from flowcompose.core.functions import async_in_sync, describe, is_async
+from flowcompose.core.untyped import items_of, unchecked
 
 Predicate = Callable[[Context], bool] | Callable[[Context], Awaitable[bool]]
 
@@ -221,13 +222,16 @@ def text_mention(text: str, sources: Sequence[str] | None = None) -> Condition:
         ```
     """
     problems = Problems("text_mention")
-    problems.check(isinstance(text, str) and bool(text), f"text must not be empty, got {text!r}")  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
-    names = sources is None or (
-        not isinstance(sources, str) and all(isinstance(name, str) for name in sources)  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+    wanted, names = unchecked(text), items_of(sources)
+    problems.check(
+        isinstance(wanted, str) and bool(wanted), f"text must not be empty, got {text!r}"
     )
-    problems.check(names, f"sources must be a list of member names or None, got {sources!r}")
+    problems.check(
+        sources is None or (names is not None and all(isinstance(name, str) for name in names)),
+        f"sources must be a list of member names or None, got {sources!r}",
+    )
     problems.raise_if_any()
-    return _TextMention(text, None if sources is None else tuple(sources))
+    return _TextMention(text, None if names is None else tuple(names))
 
 
 def max_messages(n: int) -> Condition:
@@ -242,7 +246,8 @@ def max_messages(n: int) -> Condition:
         DefinitionError: `n` is not a whole number above 0.
     """
     problems = Problems("max_messages")
-    whole = isinstance(n, int) and not isinstance(n, bool) and n > 0  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+    count = unchecked(n)
+    whole = isinstance(count, int) and not isinstance(count, bool) and count > 0
     problems.check(whole, f"n must be a whole number > 0, got {n!r}")
     problems.raise_if_any()
     return _MaxMessages(n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -13,10 +14,10 @@ from pydantic import BaseModel
 from flowcompose.core.meter import Meter
 from flowcompose.core.panel import Panel
 from flowcompose.core.resource_views import Resources
-from flowcompose.core.results import CritiqueEntry, RefereeCritique
 from flowcompose.core.source import Outside, Source
 from flowcompose.core.stream import emit
 from flowcompose.resources.contributions import Transcript
+from flowcompose.resources.critiques import CritiqueEntry, Critiques
 from flowcompose.resources.resource import ContributionsState
 from flowcompose.resources.usage import Usage
 
@@ -41,12 +42,9 @@ class RunState:
         """The current turn of the run, counted from 1."""
 
     @property
-    def referee_critiques(self) -> list[RefereeCritique]:
+    def referee_critiques(self) -> Critiques:
         """One critique per finished round, if there is a referee."""
-        return [
-            RefereeCritique(round=each["round"], critique=each["critique"])
-            for each in self._source.critiques
-        ]
+        return Critiques(self._source.critiques)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ class Context:
     @property
     def session(self) -> Session:
         """`.state` holds what the caller passed as `session=`."""
-        return Session(self._source.session)
+        return Session(MappingProxyType(self._source.session))
 
     @property
     def panel(self) -> Panel:

@@ -55,6 +55,10 @@ class RunError(FlowComposeError, RuntimeError):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle message and attributes: what a class takes by keyword is lost otherwise."""
+        return _rebuilt, (type(self), str(self), self.__dict__)
+
 
 class MemberError(RunError):
     """A member failed in its turn; the member's own exception is `__cause__`."""
@@ -86,6 +90,13 @@ class OutputError(RunError):
         super().__init__(message, result=result)
         self.answer = answer
         """The last answer as the model gave it, if there was one."""
+
+
+def _rebuilt(cls: type[RunError], message: str, attributes: dict[str, Any]) -> RunError:
+    error = cls.__new__(cls, message)
+    error.args = (message,)
+    error.__dict__.update(attributes)
+    return error
 
 
 class MaxTurnsReached(RunError):  # noqa: N818 - it names what happened, and is public

@@ -11,8 +11,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowcompose.core.results import RefereeCritique, Result, Stop
+from flowcompose.core.results import Result, Stop
 from flowcompose.resources.contributions import Contribution
+from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.usage import Tokens
 
 __all__ = [
@@ -52,12 +53,14 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class RunStarted(Event):
-    """A run begins, or goes on after `resume`."""
+    """A run begins."""
 
     pattern: str
     """The pattern's name."""
     goal: str
     """What it works on."""
+    thread_id: str | None = None
+    """The thread that keeps it, for `resume`; None without a checkpointer."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,10 @@ from typing import Any
 from flowcompose.core.errors import RunError
 
 
+class AsyncOnlyError(RunError):
+    """Something async under a sync run: a mistake of the program, which no policy absorbs."""
+
+
 def is_async(function: Callable[..., Any]) -> bool:
     """Say whether calling `function` gives a coroutine, as far as can be seen without a call."""
     while isinstance(function, functools.partial):
@@ -70,11 +74,17 @@ def _asks_for_context(parameters: list[inspect.Parameter]) -> bool:
     if len(positional) < 2:
         return False
     second = positional[1]
-    return second.name in ("ctx", "context") or "Context" in str(second.annotation)
+    return second.name in ("ctx", "context") or _is_context(second.annotation)
 
 
 def async_in_sync(what: str, awaitable: Any) -> RunError:
     """The error for something async under a sync run; it closes the coroutine unheard."""
     if inspect.iscoroutine(awaitable):
         awaitable.close()
-    return RunError(f"{what} is async: use arun (or ainvoke, aevents) instead of run")
+    return AsyncOnlyError(f"{what} is async: use arun (or ainvoke, aevents) instead of run")
+
+
+def _is_context(annotation: Any) -> bool:
+    """Say whether an annotation, a string with postponed evaluation, means our context."""
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return name.rpartition(".")[2] == "Context" and not name.startswith("decimal.")

@@ -16,7 +16,7 @@ from flowcompose.core.context import Context
 from flowcompose.core.conversation import Conversation
 from flowcompose.core.definition import Problems
 from flowcompose.core.exchange import Exchange
-from flowcompose.core.functions import with_context
+from flowcompose.core.functions import async_in_sync, with_context
 from flowcompose.core.models import CHAT, ModelLike, problems_of_model, resolve_model
 from flowcompose.core.prompt import Prompt, Text, problems_of_text
 from flowcompose.core.retry import Retry
@@ -44,7 +44,7 @@ class Generator(Runnable[Any, Any]):
         tools: Sequence[ToolLike],
         uses: Sequence[Capability],
         context: Text | None,
-        retry: Retry,
+        retry: Retry | None,
         stream: bool,
         default_model: str = CHAT,
     ) -> None:
@@ -59,10 +59,17 @@ class Generator(Runnable[Any, Any]):
         self._retry = retry
         self._stream = stream and output_schema is None
         toolbox = Toolbox([as_tool(tool) for tool in _all_tools(tools, uses)])
-        self._exchange = Exchange(name, toolbox, output_schema, retry.reasks)
+        self._exchange = Exchange(name, toolbox, output_schema, (retry or Retry()).reasks)
+
+    @property
+    def async_tools(self) -> tuple[str, ...]:
+        """The tools that only work with `arun`."""
+        return self._exchange.toolbox.async_tools
 
     def run(self, value: Any, ctx: Context) -> Any:
         """Ask the model; gives the text, or an object of the output schema."""
+        if self.async_tools:
+            raise async_in_sync(f"tool {self.async_tools[0]!r} of {self.name!r}", None)
         model = self.model_for(ctx)
         steps = self._exchange.steps(model, self._messages(value, ctx))
         return self._conversation(model, ctx).run(steps)
@@ -94,8 +101,9 @@ class Generator(Runnable[Any, Any]):
         if not self._stream:
             config = config.copy()
             config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
-        patient = getattr(model, "max_retries", 0) != 0  # a client that retries on its own
-        retry = Retry(attempts=1) if patient else self._retry
+        # A client that retries on its own is left to it, unless the user says how often.
+        patient = getattr(model, "max_retries", 0) != 0
+        retry = self._retry or (Retry(attempts=1) if patient else Retry())
         return Conversation(ctx, config, retry)
 
     def _messages(self, value: Any, ctx: Context) -> list[BaseMessage]:
@@ -148,7 +156,8 @@ def generator(
         tools: LangChain tools, or functions with a docstring, that the model may call.
         uses: Capabilities to install.
         context: A further section of the system message.
-        retry: How often to ask again; None for the default.
+        retry: How often to ask again. None for the default, and for no attempts besides those
+            of a client that has retries of its own.
 
     Returns:
         The block. It gives the answer's text, or an object of `output_schema`.
@@ -177,7 +186,7 @@ def generator(
         tools=tools,
         uses=uses,
         context=context,
-        retry=retry or Retry(),
+        retry=retry,
         stream=True,
     )
 

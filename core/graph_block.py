@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.protocol import PregelProtocol
@@ -20,12 +21,24 @@ from flowcompose.resources.usage import Tokens
 AnyGraph = PregelProtocol[Any, Any, Any, Any]
 """A compiled graph of any state."""
 
+_STEPS = 10_000
+"""Supersteps of a member's graph, which is about the engine's own default."""
+
 _DELIVER = "The panel is finished. Give its deliverable."
 
 
 def is_graph(value: object) -> TypeGuard[AnyGraph]:
     """Say whether `value` is a compiled graph, a pattern or a remote one included."""
     return isinstance(value, PregelProtocol)
+
+
+@runtime_checkable
+class Capped(Protocol):
+    """A graph with a cap, which may have been told to raise at it."""
+
+    def check_limit(self, output: Mapping[str, Any], config: RunnableConfig) -> None:
+        """Raise if the run ended at its cap, and that was asked for."""
+        ...
 
 
 class GraphBlock:
@@ -47,13 +60,13 @@ class GraphBlock:
     def run(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph."""
         given = self._given(value, ctx)
-        output = engine(self.graph).invoke(given, _inner(ctx.config))
+        output = engine(self.graph).invoke(given, self._inner(ctx.config))
         return self._read(output, given, ctx)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph on the async path."""
         given = self._given(value, ctx)
-        output = await engine(self.graph).ainvoke(given, _inner(ctx.config))
+        output = await engine(self.graph).ainvoke(given, self._inner(ctx.config))
         return self._read(output, given, ctx)
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
@@ -66,11 +79,25 @@ class GraphBlock:
             return {"messages": value.messages}
         return {"messages": [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(_DELIVER)]}
 
+    def _inner(self, config: RunnableConfig) -> RunnableConfig:
+        """The config for what runs inside, whose nodes are none of ours.
+
+        A pattern inside has rounds and turns of its own. A chain's limit of 25 steps was not
+        meant for the graphs of members.
+        """
+        metadata = {**(config.get("metadata") or {}), NODE: ""}
+        if "goal" in self._keys:
+            metadata = {key: metadata[key] for key in metadata if key not in ("round", "turn")}
+        limit = max(config.get("recursion_limit") or 0, _STEPS)
+        return {**config, "metadata": metadata, "recursion_limit": limit}
+
     def _read(self, output: object, given: dict[str, Any], ctx: Context) -> Any:
         """Take the graph's answer: its structured one, its `output`, or its last words."""
         values = mapping_of(output)
         if values is None:
             return output
+        if isinstance(self.graph, Capped):
+            self.graph.check_limit(values, ctx.config)
         said = _new_answers(values, given)
         if values.get("usage"):
             ctx.meter.add_tokens(Tokens.model_validate(values["usage"]))
@@ -80,18 +107,13 @@ class GraphBlock:
         structured = values.get("structured_response", values.get("output"))
         if structured is not None:
             return revive(structured, values.get("output_class"))
-        return said[-1].text if said else values
+        return str(said[-1].text) if said else values
 
 
 def _new_answers(output: dict[str, Any], given: dict[str, Any]) -> list[AIMessage]:
-    messages: list[BaseMessage] = output.get("messages") or []
+    messages: list[BaseMessage] = convert_to_messages(output.get("messages") or [])
     known = {message.id for message in given.get("messages", ()) if message.id}
     return [m for m in messages if isinstance(m, AIMessage) and m.id not in known]
-
-
-def _inner(config: RunnableConfig) -> RunnableConfig:
-    """Mark what runs inside as not being nodes of ours; a pattern's own nodes mark themselves."""
-    return {**config, "metadata": {**(config.get("metadata") or {}), NODE: ""}}
 
 
 def _input_keys(graph: AnyGraph) -> set[str]:

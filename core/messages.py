@@ -2,18 +2,18 @@
 
 Provider caches pay for the longest common prefix. So the messages of a request are, in this
 order: what came before the run, the goal, and one message per event in the order of
-happening. Who is asked, and for what, comes last (see `patterns/turn_loop/prompts.py`).
+happening. Who is asked, and for what, comes last (see `patterns/round_robin/_prompts.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from flowcompose.core.results import CritiqueEntry
 from flowcompose.resources.contributions import Entry
+from flowcompose.resources.critiques import CritiqueEntry
 
 GOAL_LABEL = "Goal: "
 """What the goal's message begins with."""
@@ -41,12 +41,16 @@ def critique_message(critique: CritiqueEntry) -> BaseMessage:
 
 
 def happenings(
-    entries: Iterable[Entry], critiques: Sequence[CritiqueEntry]
-) -> Iterable[BaseMessage]:
+    entries: Iterable[Entry], critiques: Iterable[CritiqueEntry]
+) -> Iterator[BaseMessage]:
     """Contributions and critiques in the order in which they happened."""
-    waiting = list(critiques)
+    waiting = iter(critiques)
+    critique = next(waiting, None)
     for entry in entries:
-        while waiting and waiting[0]["round"] < entry["round"]:
-            yield critique_message(waiting.pop(0))
+        while critique is not None and critique["round"] < entry["round"]:
+            yield critique_message(critique)
+            critique = next(waiting, None)
         yield entry_message(entry)
-    yield from map(critique_message, waiting)
+    while critique is not None:
+        yield critique_message(critique)
+        critique = next(waiting, None)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, ConfigDict
 
 from flowcompose.resources.contributions import Contribution
+from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.tasks import Task
 from flowcompose.resources.usage import Usage
 
@@ -41,25 +41,6 @@ class Stop(BaseModel):
     """Who or what caused it: a member, or the condition that fired."""
     detail: str | None = None
     """More for a person to read, such as the text of an error."""
-
-
-class CritiqueEntry(TypedDict):
-    """One critique, as graph state holds it."""
-
-    round: int
-    critique: str
-    usage: dict[str, int]
-
-
-class RefereeCritique(BaseModel):
-    """What the referee said of one round."""
-
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
-
-    round: int = Field(ge=1)
-    """The round it is about, counted from 1."""
-    critique: str
-    """What the referee said."""
 
 
 class Result(BaseModel, Generic[OutputT]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -10,8 +10,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from flowcompose.core.panel import Panel
-from flowcompose.core.results import CritiqueEntry
 from flowcompose.resources.contributions import Entry
+from flowcompose.resources.critiques import CritiqueEntry
 from flowcompose.resources.usage import Usage
 
 
@@ -42,8 +42,8 @@ class Source(Protocol):
         ...
 
     @property
-    def session(self) -> Mapping[str, Any]:
-        """What belongs to the thread."""
+    def session(self) -> dict[str, Any]:
+        """What belongs to the thread; a copy, which whoever holds it may not write to."""
         ...
 
     @property
@@ -69,7 +69,7 @@ class Outside:
     history: Sequence[BaseMessage] = ()
     entries: Sequence[Entry] = ()
     critiques: Sequence[CritiqueEntry] = ()
-    session: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    session: dict[str, Any] = field(default_factory=dict[str, Any])
     panel: Panel = field(default_factory=lambda: Panel(name=""))
 
     def usage(self) -> Usage:

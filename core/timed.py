@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any
 
-from flowcompose.core.blocks import Block
+from flowcompose.core.blocks import Block, FunctionBlock
 from flowcompose.core.context import Context
 
 
@@ -42,11 +42,19 @@ class TimedBlock:
         limit = asyncio.timeout(self._seconds)
         try:
             async with limit:
-                return await self._block.arun(value, ctx)
+                return await self._waited_for(value, ctx)
         except TimeoutError:
             if not limit.expired():
                 raise
+            ctx.abandoned = True
             raise TimeoutError(self._late()) from None
+
+    async def _waited_for(self, value: Any, ctx: Context) -> Any:
+        """Run a plain function in a thread of its own: late ones must not fill the loop's pool."""
+        block = self._block
+        if isinstance(block, FunctionBlock) and not block.async_only:
+            return await asyncio.wrap_future(_in_thread(lambda: block.run(value, ctx)))
+        return await block.arun(value, ctx)
 
     def _late(self) -> str:
         return f"no answer within {self._seconds:g} s (turn_timeout)"
@@ -58,6 +66,8 @@ def _in_thread(call: Callable[[], Any]) -> Future[Any]:
     context = copy_context()
 
     def work() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
         try:
             future.set_result(context.run(call))
         except BaseException as error:

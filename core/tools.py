@@ -60,6 +60,11 @@ class Toolbox:
         self.tools = list(tools)
         self._by_name: Mapping[str, BaseTool] = {each.name: each for each in tools}
 
+    @property
+    def async_tools(self) -> tuple[str, ...]:
+        """The names of those that only work on the async path."""
+        return tuple(each.name for each in self.tools if _only_async(each))
+
     def call_all(self, answer: AIMessage, ctx: Context) -> list[ToolMessage]:
         """Run the calls of one answer, one after the other."""
         return [*(self._call(call, ctx) for call in answer.tool_calls), *_unreadable(answer)]
@@ -78,8 +83,6 @@ class Toolbox:
         try:
             if found is None:
                 answer = self._unknown(call)
-            elif _only_async(found):
-                answer = _failed(call, f"{found.name} is an async tool: it needs arun")
             else:
                 answer = found.invoke({**call, "type": "tool_call"}, ctx.config)
         except GraphBubbleUp:

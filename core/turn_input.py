@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from flowcompose.core.messages import goal_message, happenings
-from flowcompose.core.results import CritiqueEntry, RefereeCritique
 from flowcompose.resources.contributions import Contribution, Entry, Transcript
+from flowcompose.resources.critiques import CritiqueEntry, RefereeCritique
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +48,10 @@ class TurnInput:
     @property
     def messages(self) -> list[BaseMessage]:
         """All of it as chat messages; the last one says whose turn it is."""
-        critiques = [
+        critiques = (
             CritiqueEntry(round=c.round, critique=c.critique, usage={})
             for c in self.referee_critiques
-        ]
+        )
         return [
             *self.history,
             goal_message(self.goal),

@@ -59,7 +59,7 @@ class Contribution(ContributionEntry):
             turn=entry["turn"],
             agent_name=entry["agent_name"],
             text=entry["text"],
-            data=revive(entry.get("data"), entry.get("data_class")),
+            data=revive(entry["data"], entry.get("data_class")) if "data" in entry else None,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langgraph.channels.delta import DeltaChannel
@@ -33,3 +33,8 @@ def log_channel() -> DeltaChannel[list[Any]]:
 def constant_channel() -> DeltaChannel[dict[str, Any]]:
     """A value written once a run; unlike a plain key it is not stored again in each checkpoint."""
     return DeltaChannel(keep_last, dict, snapshot_frequency=_NEVER)
+
+
+def update_channel(reducer: Callable[[Any, Sequence[Any]], Any]) -> DeltaChannel[dict[str, Any]]:
+    """A mapping that writes update; each checkpoint stores the update, not the mapping."""
+    return DeltaChannel(reducer, dict, snapshot_frequency=_NEVER)

@@ -6,6 +6,7 @@ again where the class is known in this process, else the JSON as it stands.
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from typing import Any, TypeVar
@@ -20,15 +21,23 @@ _seen: WeakValueDictionary[str, type[BaseModel]] = WeakValueDictionary()
 
 
 def to_json(value: object) -> Any:
-    """Give the JSON form of any value; what has none is written as its `str`."""
-    return to_jsonable_python(value, fallback=str, serialize_unknown=True)
+    """Give the JSON form of any value; what has none is written as its `str`.
+
+    Fields go by their own names, and what is computed is left out, so that `from_json` reads
+    every model back.
+    """
+    return to_jsonable_python(
+        value, by_alias=False, round_trip=True, fallback=str, serialize_unknown=True
+    )
 
 
 def class_name(model: BaseModel) -> str:
     """Name the class of `model` so that `revive` finds it, local classes included."""
     cls = type(model)
     name = f"{cls.__module__}:{cls.__qualname__}"
-    _seen[name] = cls
+    if _seen.setdefault(name, cls) is not cls:  # two local classes of one name
+        name = f"{name}#{id(cls):x}"
+        _seen[name] = cls
     return name
 
 
@@ -36,7 +45,7 @@ def revive(data: Any, name: str | None) -> Any:
     """Give the model that `data` was, or `data` itself where its class is not to be had."""
     cls = _find(name) if name else None
     if cls is None:
-        return data
+        return copy.deepcopy(data)  # the state's own must not be written to
     try:
         return from_json(cls, data)
     except ValidationError:
@@ -45,7 +54,7 @@ def revive(data: Any, name: str | None) -> Any:
 
 def from_json(schema: type[ModelT], data: Any) -> ModelT:
     """Validate JSON data as JSON: to a strict schema a date in a string is none otherwise."""
-    return schema.model_validate_json(json.dumps(data))
+    return schema.model_validate_json(json.dumps(data), by_alias=False, by_name=True)
 
 
 def _find(name: str) -> type[BaseModel] | None:

@@ -46,8 +46,12 @@ class Tokens(BaseModel):
 
     @classmethod
     def total(cls, parts: Iterable[Mapping[str, int] | None]) -> Tokens:
-        """Add up usages in their state form; None counts as nothing."""
-        return sum((cls.model_validate(part) for part in parts if part), Tokens())
+        """Add up usages in their state form; None and empty ones count as nothing."""
+        sums = dict.fromkeys(cls.model_fields, 0)
+        for part in parts:
+            for name, tokens in (part or {}).items():
+                sums[name] += tokens
+        return Tokens(**sums)
 
 
 class Usage(Tokens):

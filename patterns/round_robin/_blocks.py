@@ -257,7 +257,7 @@ def _block(
         tools=tools,
         uses=[Capability(u.name, tools=u.tools, model=u.model) for u in uses],
         context=None,
-        retry=retry or Retry(),
+        retry=retry,
         stream=stream,
         default_model=default_model,
     )

@@ -9,12 +9,12 @@ from typing import Any
 
 from flowcompose.core.blocks import Block, BlockLike
 from flowcompose.core.capability import Capability
-from flowcompose.core.conditions import as_condition
+from flowcompose.core.conditions import Condition, as_condition
 from flowcompose.core.definition import Problems
-from flowcompose.core.graph_block import AnyGraph
 from flowcompose.core.models import CHAT
 from flowcompose.core.panel import MemberInfo, Panel
 from flowcompose.core.prompt import Text
+from flowcompose.core.retry import Retry
 from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.patterns.round_robin._blocks import (
     create_roster_agent,
@@ -29,7 +29,7 @@ from flowcompose.patterns.turn_loop.options import (
     check_shared,
     read_block,
 )
-from flowcompose.patterns.turn_loop.plan import Plan, final_shape
+from flowcompose.patterns.turn_loop.plan import Plan, Visibility, final_shape
 from flowcompose.patterns.turn_loop.roster import Member, RosterEntry, read_roster
 from flowcompose.resources.resource import (
     ContributionsState,
@@ -43,7 +43,7 @@ class RoundRobinOptions(SharedOptions, total=False):
 
     max_rounds: int
     contributions: Resource[ContributionsState] | None
-    referee: BlockLike | AnyGraph | None
+    referee: BlockLike | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class RoundRobinWritten(Written):
 
     max_rounds: int
     contributions: Resource[ContributionsState] | None
-    referee: BlockLike | AnyGraph | None
+    referee: BlockLike | None
 
 
 def define(written: RoundRobinWritten) -> Plan:
@@ -172,4 +172,9 @@ def _short(value: object) -> str:
     if mapping is not None and "name" in mapping:
         return repr(mapping["name"])
     named = getattr(value, "__name__", None) or getattr(value, "name", None)
-    return named if isinstance(named, str) else repr(value)
+    if isinstance(named, str):
+        return named
+    if isinstance(value, (str, int, float, Condition, Visibility, Retry)):
+        return repr(value)
+    model = getattr(value, "model_name", None)  # never all of a model: it holds keys
+    return f"{type(value).__name__}({model or ''!s})"

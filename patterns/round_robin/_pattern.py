@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from flowcompose.core.blocks import BlockLike
 from flowcompose.core.capability import Capability
 from flowcompose.core.conditions import Condition, Predicate
-from flowcompose.core.graph_block import AnyGraph
 from flowcompose.core.models import CHAT, ModelLike
 from flowcompose.core.prompt import Text
 from flowcompose.core.retry import Retry
@@ -37,7 +36,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 def round_robin(
     *,
     output_schema: type[ModelT],
-    synthesizer: BlockLike | AnyGraph | None = None,
+    synthesizer: BlockLike | None = None,
     **options: Unpack[RoundRobinOptions],
 ) -> Pattern[ModelT]: ...
 @overload
@@ -50,7 +49,7 @@ def round_robin(
 ) -> Pattern[str]: ...
 @overload
 def round_robin(
-    *, synthesizer: BlockLike | AnyGraph, **options: Unpack[RoundRobinOptions]
+    *, synthesizer: BlockLike, **options: Unpack[RoundRobinOptions]
 ) -> Pattern[Any]: ...
 def round_robin(
     *,
@@ -59,7 +58,7 @@ def round_robin(
     max_rounds: int = 5,
     terminate_when: Condition | Predicate | None = None,
     contributions: Resource[ContributionsState] | None = None,
-    referee: BlockLike | AnyGraph | None = None,
+    referee: BlockLike | None = None,
     synthesizer: Synthesizer = None,
     output_schema: type[BaseModel] | None = None,
     instructions: Text | None = None,

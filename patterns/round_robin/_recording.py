@@ -13,8 +13,8 @@ from typing import Any
 from langgraph.types import Overwrite
 
 from flowcompose.core.context import Context
-from flowcompose.patterns.turn_loop.spoken import Listener
-from flowcompose.resources.contributions import Entry
+from flowcompose.core.source import Outside
+from flowcompose.patterns.turn_loop.spoken import Listener, entry_of
 
 
 class InitContributions:
@@ -38,18 +38,9 @@ class RecordContribution:
 
     def __call__(self, value: Any, *, round: int, turn: int) -> dict[str, Any]:
         """Give the update that appends `value` to the transcript as this member's words."""
-        now = time.time()
-        spoken = self._listener.hear(value, self.agent_name, Context.outside())
-        entry = Entry(
-            round=round,
-            turn=turn,
-            agent_name=self.agent_name,
-            text=spoken.text,
-            started_at=now,
-            completed_at=now,
-        )
-        if spoken.data is not None:
-            entry["data"] = spoken.data
+        ctx = Context(Outside({}), self.agent_name, round, turn)
+        spoken = self._listener.hear(value, self.agent_name, ctx)
+        entry = entry_of(spoken, ctx, time.time())
         return {self.accessor_key: [entry]}
 
 

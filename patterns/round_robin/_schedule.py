@@ -20,15 +20,18 @@ class RoundRobinSchedule(Schedule):
         """The first of the roster."""
         return Speak(self.names[0])
 
-    def after(self, speaker: str, ctx: Context) -> Decision:
-        """The next of the roster, by the turn alone."""
-        turn = ctx.state.turn
-        if turn >= self.max_turns:
+    def ended(self, speaker: str, ctx: Context) -> Stop | None:
+        """After the last allowed round."""
+        if ctx.state.turn >= self.max_turns:
             return Stop(
                 reason="max_rounds",
                 detail=f"{self.max_rounds} round{'s' if self.max_rounds > 1 else ''}",
             )
-        return Speak(self.names[turn % len(self.names)])
+        return None
+
+    def after(self, speaker: str, ctx: Context) -> Decision:
+        """The next of the roster, by the turn alone."""
+        return Speak(self.names[ctx.state.turn % len(self.names)])
 
     @property
     def turns_per_round(self) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from flowcompose.core.context import RunInput as RoundRobinInput
-from flowcompose.core.results import RefereeCritique
 from flowcompose.patterns.turn_loop.referee import RefereeOutput
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape
 from flowcompose.resources.contributions import ContributionEntry
+from flowcompose.resources.critiques import RefereeCritique
 
 __all__ = [
     "ContributionEntry",

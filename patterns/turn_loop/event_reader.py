@@ -6,24 +6,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.types import GraphOutput, StreamMode
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
-from flowcompose.core.results import RefereeCritique, Result, Stop
+from flowcompose.core.results import Result, Stop
 from flowcompose.core.stream import MARK, NODE, NodeMark
+from flowcompose.core.untyped import mapping_of
 from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.referee import REFEREE
 from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER
 from flowcompose.resources.contributions import Contribution
+from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.usage import Tokens
 
 MODES: list[StreamMode] = ["tasks", "messages", "custom", "values"]
 
-Path = tuple[str, ...]
+Namespace = tuple[str, ...]
+"""Where a part comes from: the engine's segments, `node:task id`, outermost first."""
+
+_NOTICES: dict[str, type[Event]] = {
+    "emitted": events.Emitted,
+    "tool_called": events.ToolCalled,
+    "tool_returned": events.ToolReturned,
+    "turn_retried": events.TurnRetried,
+}
+
+
+class _Node(NamedTuple):
+    """A node of ours that is at work."""
+
+    ns: Namespace
+    mark: NodeMark
+    agent_name: str
 
 
 class EventReader:
@@ -32,14 +51,12 @@ class EventReader:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.output: GraphOutput[Any] = GraphOutput({})
-        self._now: dict[Path, tuple[int, int]] = {}
-        self._nodes: dict[str, tuple[NodeMark, str]] = {}
-        self._streamed: set[str] = set()
-        self._interrupts: list[Any] = []
+        self._now: dict[Namespace, tuple[int, int]] = {}
+        self._nodes: dict[str, _Node] = {}
 
-    def started(self, goal: str) -> events.RunStarted:
+    def started(self, goal: str, thread_id: str | None) -> events.RunStarted:
         """The first event."""
-        return events.RunStarted(pattern=self.plan.name, goal=goal)
+        return events.RunStarted(pattern=self.plan.name, goal=goal, thread_id=thread_id)
 
     def completed(self, result: Result[Any]) -> events.RunCompleted:
         """The last event."""
@@ -47,99 +64,114 @@ class EventReader:
 
     def read(self, part: Mapping[str, Any]) -> Iterator[Event]:
         """Give the events that one part of the stream means; most mean none or one."""
-        readers: dict[str, Callable[[Path, Any], Iterator[Event]]] = {
-            "messages": self._token,
-            "custom": self._notice,
-        }
-        path = tuple(segment.split(":")[0] for segment in part["ns"])
-        if part["type"] == "values":
-            if not path:
-                self.output = GraphOutput(part["data"], part.get("interrupts", ()))
+        ns: Namespace = tuple(part["ns"])
+        data = part["data"]
+        if part["type"] == "messages":
+            yield from self._token(ns, *data)
         elif part["type"] == "tasks":
-            yield from self._task(path, part["data"])
-        else:
-            yield from readers[part["type"]](path, part["data"])
+            yield from self._started(ns, data) if "input" in data else self._ended(data)
+        elif part["type"] == "custom":
+            yield from self._notice(ns, data)
+        elif not ns:
+            self.output = GraphOutput(data, part.get("interrupts", ()))
 
-    def _task(self, path: Path, task: Mapping[str, Any]) -> Iterator[Event]:
-        if "input" in task:
-            metadata: dict[str, Any] = task.get("metadata") or {}
-            mark = NodeMark.read(metadata.get(NODE))
-            if mark is not None and mark.node == task["name"]:
-                agent_name = str(metadata.get("agent_name", ""))
-                self._nodes[task["id"]] = mark, agent_name
-                if mark.kind == "turn" and not task["input"].get("undecided"):
-                    yield from self._turn_started(path, agent_name, mark, task["input"])
-        elif task["id"] in self._nodes:
-            yield from self._ended(path, *self._nodes.pop(task["id"]), task)
+    def _started(self, ns: Namespace, task: Mapping[str, Any]) -> Iterator[Event]:
+        metadata: dict[str, Any] = task.get("metadata") or {}
+        mark = NodeMark.read(metadata.get(NODE))
+        if mark is None or mark.node != task["name"] or self._inherited(ns, mark):
+            return
+        node = _Node(ns, mark, str(metadata.get("agent_name", "")))
+        self._nodes[task["id"]] = node
+        if mark.kind == "turn" and not task["input"].get("undecided"):
+            yield from self._turn_started(node, task["input"])
 
-    def _turn_started(
-        self, path: Path, agent_name: str, mark: NodeMark, state: Mapping[str, Any]
-    ) -> Iterator[Event]:
+    def _inherited(self, ns: Namespace, mark: NodeMark) -> bool:
+        """A graph that a member calls inherits the member's mark; its own nodes have none."""
+        return any(node.mark == mark and len(node.ns) < len(ns) for node in self._nodes.values())
+
+    def _turn_started(self, node: _Node, state: Mapping[str, Any]) -> Iterator[Event]:
+        mark = node.mark
         turn = len(state.get(mark.key) or ()) + len(state.get("failures") or ()) + 1
         number = 1 if mark.per_round is None else (turn - 1) // mark.per_round + 1
-        before = self._now.get(path, (0, 0))[0]
-        self._now[path] = number, turn
-        where: dict[str, Any] = {"path": path, "round": number, "turn": turn}
+        before, _ = self._now.get(node.ns, (0, 0))
+        self._now[node.ns] = number, turn
+        where = self._where(node.ns)
         if number != before:
             yield events.RoundStarted(**where)
-        yield events.SpeakerSelected(agent_name=agent_name, reason="schedule", **where)
-        yield events.TurnStarted(agent_name=agent_name, **where)
+        yield events.SpeakerSelected(agent_name=node.agent_name, reason="schedule", **where)
+        yield events.TurnStarted(agent_name=node.agent_name, **where)
 
-    def _ended(
-        self, path: Path, mark: NodeMark, agent_name: str, task: Mapping[str, Any]
-    ) -> Iterator[Event]:
-        kind, (number, turn) = mark.kind, self._now.get(path, (0, 0))
-        where: dict[str, Any] = {"path": path, "round": number, "turn": turn}
-        named: dict[str, Any] = {"agent_name": agent_name, **where}
+    def _ended(self, task: Mapping[str, Any]) -> Iterator[Event]:
+        node = self._nodes.pop(task["id"], None)
+        if node is None:
+            return
+        where = self._where(node.ns)
         result: Mapping[str, Any] = task.get("result") or {}
-        if task.get("error") and kind == "turn":
-            yield events.TurnFailed(error=str(task["error"]), **named)
-        for failure in result.get("failures") or () if kind == "turn" else ():
-            yield events.TurnFailed(error=failure["error"], **named)
-        for entry in result.get(mark.key) or () if kind == "turn" else ():
-            yield _turn_completed(entry, named)
-        for critique in result.get("referee_critiques") or () if kind == "referee" else ():
-            yield events.CritiqueAdded(
-                critique=RefereeCritique(round=critique["round"], critique=critique["critique"]),
-                usage=Tokens.model_validate(critique["usage"]),
-                **named,
-            )
+        if node.mark.kind == "turn":
+            yield from _turn_ended(node, task.get("error"), result, where)
+        elif node.mark.kind == REFEREE:
+            yield from _audited(result, {**where, "agent_name": node.agent_name})
         if result.get("stop"):
             yield events.RunStopped(stop=Stop.model_validate(result["stop"]), **where)
 
-    def _token(self, path: Path, data: tuple[Any, Mapping[str, Any]]) -> Iterator[Event]:
-        message, metadata = data
-        agent_name = str(metadata.get("agent_name", ""))
-        if not isinstance(message, AIMessage) or not message.text or self._hidden(agent_name, path):
+    def _token(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> Iterator[Event]:
+        if not isinstance(message, AIMessage) or not message.text or self._hidden():
             return
-        if not isinstance(message, AIMessageChunk) and metadata.get(NODE, "").startswith(
-            SYNTHESIZER
-        ):
+        mark = NodeMark.read(metadata.get(NODE))
+        if mark and mark.kind == SYNTHESIZER and not isinstance(message, AIMessageChunk):
             return  # the deliverable as a message of the state, which is no token
-        number, turn = self._now.get(path, (0, 0))
-        yield events.Token(
-            path=path,
-            agent_name=agent_name,
-            round=metadata.get("round", number),
-            turn=metadata.get("turn", turn),
-            text=str(message.text),
-            message_id=message.id or "",
+        where = self._where(ns)
+        for key in ("round", "turn"):
+            where[key] = metadata.get(key, where[key])
+        agent_name = str(metadata.get("agent_name", ""))
+        text, message_id = str(message.text), message.id or ""
+        yield events.Token(agent_name=agent_name, text=text, message_id=message_id, **where)
+
+    def _hidden(self) -> bool:
+        """The synthesizer works alone: what comes while it does is its own, however deep."""
+        return not self.plan.visibility.client and any(
+            not node.ns and node.mark.kind == SYNTHESIZER for node in self._nodes.values()
         )
 
-    def _hidden(self, agent_name: str, path: Path) -> bool:
-        return not path and agent_name == SYNTHESIZER and not self.plan.visibility.client
+    def _notice(self, ns: Namespace, data: Any) -> Iterator[Event]:
+        fields = mapping_of(data) or {}
+        kind = _NOTICES.get(str(fields.pop(MARK, None)))
+        if kind is not None:
+            yield kind(path=_path(ns), **fields)
 
-    def _notice(self, path: Path, data: Any) -> Iterator[Event]:
-        if not isinstance(data, Mapping) or MARK not in data:
-            return
-        fields = {key: value for key, value in data.items() if key != MARK}  # pyright: ignore[reportUnknownVariableType] - our own notices
-        kinds: dict[str, type[Event]] = {
-            "emitted": events.Emitted,
-            "tool_called": events.ToolCalled,
-            "tool_returned": events.ToolReturned,
-            "turn_retried": events.TurnRetried,
-        }
-        yield kinds[data[MARK]](path=path, **fields)  # pyright: ignore[reportUnknownArgumentType] - see above
+    def _where(self, ns: Namespace) -> dict[str, Any]:
+        """Say where and when: inside a member's own graph it is still the member's turn."""
+        known = (ns[:end] for end in range(len(ns), -1, -1) if ns[:end] in self._now)
+        number, turn = self._now.get(next(known, ns), (0, 0))
+        return {"path": _path(ns), "round": number, "turn": turn}
+
+
+def _path(ns: Namespace) -> tuple[str, ...]:
+    return tuple(segment.split(":")[0] for segment in ns)
+
+
+def _turn_ended(
+    node: _Node, error: object, result: Mapping[str, Any], where: Mapping[str, Any]
+) -> Iterator[Event]:
+    named = {**where, "agent_name": node.agent_name}
+    if error:
+        yield events.TurnFailed(error=str(error), **named)
+    for failure in result.get("failures") or ():
+        yield events.TurnFailed(error=failure["error"], **named)
+    for entry in result.get(node.mark.key) or ():
+        yield _turn_completed(entry, named)
+
+
+def _audited(result: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[Event]:
+    for audit in result.get("referee_critiques") or ():
+        if "error" in audit:
+            yield events.TurnFailed(error=audit["error"], **named)
+            continue
+        yield events.CritiqueAdded(
+            critique=RefereeCritique(round=audit["round"], critique=audit["critique"]),
+            usage=Tokens.model_validate(audit["usage"]),
+            **named,
+        )
 
 
 def _turn_completed(entry: Any, named: Mapping[str, Any]) -> Event:

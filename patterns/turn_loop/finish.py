@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import uuid4
 
@@ -20,8 +21,15 @@ from flowcompose.resources.usage import Tokens
 
 def finish(view: View) -> dict[str, Any]:
     """What a run without a synthesizer ends with."""
-    made = view.plan.raw_output(view.synthesis_input())
-    return {**_output(made), **_accounts(view), "messages": []}
+    return {**derived(view), **_accounts(view), "messages": []}
+
+
+def derived(view: View) -> dict[str, Any]:
+    """What is never stored, because the transcript holds it: the tasks, and a raw output."""
+    tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
+    if view.plan.synthesizer is not None:
+        return {"tasks": tasks}
+    return {"tasks": tasks, **_output(view.plan.raw_output(view.synthesis_input()))}
 
 
 def finish_with(
@@ -35,7 +43,12 @@ def finish_with(
     output = _output(_fitted(view.plan, made))
     messages = [_message(view.plan, output["output"], message_id)]
     visible = view.plan.visibility.history
-    return {**output, **_accounts(view, tokens), "messages": messages if visible else []}
+    return {
+        **output,
+        **derived(view),
+        **_accounts(view, tokens),
+        "messages": messages if visible else [],
+    }
 
 
 def _accounts(view: View, synthesizer: Tokens | None = None) -> dict[str, Any]:
@@ -45,7 +58,6 @@ def _accounts(view: View, synthesizer: Tokens | None = None) -> dict[str, Any]:
         "rounds": view.rounds,
         "turns": view.turns,
         "usage": view.usage(synthesizer).model_dump(mode="json"),
-        "tasks": tasks_of(view.plan.collection_id, view.entries, view.failures),
     }
 
 
@@ -75,7 +87,5 @@ def _fitted(plan: Plan, made: Any) -> Any:
 
 def _message(plan: Plan, output: Any, message_id: str | None) -> AIMessage:
     """The deliverable as a message, under the id under which its tokens were streamed."""
-    import json
-
     text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
     return AIMessage(text, name=slug(plan.name), id=message_id or str(uuid4()))

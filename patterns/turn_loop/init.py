@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Overwrite
 
 from flowcompose.core.errors import DefinitionError, RunError
@@ -30,25 +31,26 @@ class InitStep:
 
     def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Open a run on the sync path."""
-        if self.plan.async_parts:
-            parts = ", ".join(self.plan.async_parts)
-            msg = f"{self.plan.name!r} has async parts ({parts}): use arun, ainvoke or aevents"
-            raise RunError(msg)
+        check_sync(self.plan)
         view, update = self._open(state, config)
         try:
             decision = self.plan.schedule.first(view.context("", 1))
+        except GraphBubbleUp:
+            raise
         except Exception as error:
             raise self._no_opener(error) from error
-        return self.conclusion.go(decision, view, update)
+        return self.conclusion.go(decision, view, update, view)
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Open a run on the async path."""
         view, update = self._open(state, config)
         try:
             decision = await self.plan.schedule.afirst(view.context("", 1))
+        except GraphBubbleUp:
+            raise
         except Exception as error:
             raise self._no_opener(error) from error
-        return self.conclusion.go(decision, view, update)
+        return self.conclusion.go(decision, view, update, view)
 
     def _no_opener(self, error: Exception) -> RunError:
         what = f"the schedule failed before the first turn: {explain(error)}"
@@ -58,11 +60,15 @@ class InitStep:
         self, state: Mapping[str, Any], config: RunnableConfig
     ) -> tuple[View, dict[str, Any]]:
         request = read_request(self.plan.name, state)
-        fresh: dict[str, Any] = {"request": request, self.plan.key: []}
-        view = View(self.plan, {"session": state.get("session")}, config, fresh)
+        fresh: dict[str, Any] = {
+            "request": request,
+            self.plan.key: [],
+            "session": state.get("session"),
+        }
+        view = View(self.plan, fresh, config)
         self._check_models(view)
         opening = {"request": Overwrite(request), self.plan.key: Overwrite([])}
-        return view, {**reset_of(state), **fresh, **opening}
+        return view, {**reset_of(state), **opening}
 
     def _check_models(self, view: View) -> None:
         """Find a model that is not configured before the first turn is paid for."""
@@ -82,6 +88,14 @@ class InitStep:
                 yield block
 
 
+def check_sync(plan: Plan) -> None:
+    """Raise a `RunError` that names all async parts of a pattern that is run on the sync path."""
+    if plan.async_parts:
+        parts = ", ".join(plan.async_parts)
+        msg = f"{plan.name!r} has async parts ({parts}): use arun, ainvoke, aresume or aevents"
+        raise RunError(msg)
+
+
 def read_request(name: str, given: Mapping[str, Any]) -> Request:
     """Read the goal and the conversation before it from a run's input.
 
@@ -94,7 +108,10 @@ def read_request(name: str, given: Mapping[str, Any]) -> Request:
         asked = [message for message in history if isinstance(message, HumanMessage)]
         if not asked:
             keys = "'goal' (a string) or 'messages' with a human message"
-            raise DefinitionError(repr(name), [f"the input must have {keys}, got {dict(given)!r}"])
+            has = ", ".join(key for key, value in given.items() if value is not None)
+            raise DefinitionError(
+                repr(name), [f"the input must have {keys}, got {has or 'nothing'}"]
+            )
         history = [message for message in history if message is not asked[-1]]
         goal = str(asked[-1].text)
     if not isinstance(goal, str):

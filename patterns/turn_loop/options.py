@@ -16,7 +16,6 @@ from flowcompose.core.capability import Capability
 from flowcompose.core.conditions import Condition, Predicate
 from flowcompose.core.definition import Problems
 from flowcompose.core.generator import problems_of_generator
-from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
 from flowcompose.core.models import ModelLike, problems_of_model
 from flowcompose.core.prompt import Text, problems_of_text
 from flowcompose.core.retry import Retry
@@ -26,7 +25,7 @@ from flowcompose.patterns.turn_loop.plan import Ask, OnError, OnLimit, Visibilit
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.patterns.turn_loop.state import RESERVED_KEYS
 
-Synthesizer = BlockLike | AnyGraph | Literal[False] | None
+Synthesizer = BlockLike | Literal[False] | None
 """None for the default one, False for none, or a block."""
 
 
@@ -113,14 +112,12 @@ def check_cap(problems: Problems, argument: str, cap: object) -> None:
     )
 
 
-def read_block(
-    problems: Problems, argument: str, block: BlockLike | AnyGraph | None
-) -> Block | None:
+def read_block(problems: Problems, argument: str, block: BlockLike | None) -> Block | None:
     """Give the block of an argument that takes one, noting why it is none."""
     if block is None:
         return None
     try:
-        return GraphBlock(block) if is_graph(block) else as_block(block)
+        return as_block(block)
     except TypeError as error:
         problems.add(f"{argument}: {error}")
         return None
@@ -165,6 +162,10 @@ def _check_kinds(problems: Problems, written: Written) -> None:
     problems.check(
         isinstance(name, str) and bool(name.strip()),
         f"name must be a non-empty string, got {name!r}",
+    )
+    problems.check(
+        written.synthesizer_visibility is not unchecked(None),
+        "synthesizer_visibility must be a Visibility(client=..., history=...), got None",
     )
     for argument, (kind, allowed) in kinds.items():
         value: object = getattr(written, argument)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowcompose.core.results import RefereeCritique, Result, Stop
+from pydantic import BaseModel, ValidationError
+
+from flowcompose.core.errors import OutputError
+from flowcompose.core.explain import explain_fields
+from flowcompose.core.results import Result, Stop
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.contributions import Contribution
+from flowcompose.resources.critiques import Critiques
 from flowcompose.resources.structured_data import from_json, revive
 from flowcompose.resources.tasks import Task, tasks_of
 from flowcompose.resources.usage import Usage
@@ -39,10 +45,7 @@ def _result(view: View, stop: Stop, *, output: Any, usage: Usage) -> Result[Any]
         contributions=[Contribution.of_entry(entry) for entry in view.entries],
         rounds=view.rounds,
         turns=view.turns,
-        referee_critiques=[
-            RefereeCritique(round=each["round"], critique=each["critique"])
-            for each in view.critiques
-        ],
+        referee_critiques=list(Critiques(view.critiques)),
         stop=stop,
         usage=usage,
         tasks=[Task.model_validate(task) for task in tasks],
@@ -56,5 +59,18 @@ def _typed(view: View) -> Any:
     if plan.synthesizer is None:
         return plan.raw_output(view.synthesis_input())
     if plan.output_schema is not None:
-        return from_json(plan.output_schema, values["output"])
+        return _fitting(plan.output_schema, view)
     return revive(values["output"], values.get("output_class"))
+
+
+def _fitting(schema: type[BaseModel], view: View) -> BaseModel:
+    stored = view.state["output"]
+    try:
+        return from_json(schema, stored)
+    except ValidationError as error:
+        msg = (
+            f"{view.plan.name!r}: the stored output cannot be read as {schema.__name__}: "
+            f"{explain_fields(error)}"
+        )
+        result = partial_result(view, Stop.model_validate(view.state["stop"]))
+        raise OutputError(msg, answer=json.dumps(stored), result=result) from error

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
-from langchain_core.runnables.graph import Graph, Node
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, GraphOutput, StateSnapshot
 
 from flowcompose.core.errors import DefinitionError, MaxTurnsReached, RunError
@@ -18,9 +15,10 @@ from flowcompose.core.events import Event, RunCompleted
 from flowcompose.core.results import Result
 from flowcompose.core.untyped import engine
 from flowcompose.patterns.turn_loop.event_reader import MODES, EventReader
-from flowcompose.patterns.turn_loop.init import read_request
+from flowcompose.patterns.turn_loop.graph import PatternGraph
+from flowcompose.patterns.turn_loop.init import check_sync, read_request
 from flowcompose.patterns.turn_loop.outcome import result_of
-from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.state import merge_session
 
 OutputT = TypeVar("OutputT")
 
@@ -28,7 +26,7 @@ Durability = Literal["sync", "async", "exit"]
 GoalLike = str | Mapping[str, Any]
 
 
-class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
+class Pattern(PatternGraph, Generic[OutputT]):
     """A roster, a schedule and a way to stop, compiled to one LangGraph graph.
 
     Made by `round_robin` and its siblings. It is a `CompiledStateGraph`, so it is a node of
@@ -39,21 +37,6 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
     A pattern may be used again, and in several runs at once: all that a run knows is in its
     own state.
     """
-
-    plan: Plan
-
-    @classmethod
-    def adopt(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], plan: Plan) -> Self:
-        """Make a pattern of what `StateGraph.compile` gave, which picks its class itself."""
-        pattern = cls.__new__(cls)
-        engine(pattern).__dict__.update(vars(compiled), plan=plan)
-        return pattern
-
-    def copy(self, update: dict[str, Any] | None = None) -> Self:
-        """Give a copy, as `with_config` does; the engine's own would forget the plan."""
-        pattern = self.__class__.__new__(self.__class__)
-        engine(pattern).__dict__.update(vars(self), **(update or {}))
-        return pattern
 
     def run(
         self,
@@ -126,7 +109,7 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         config = self._in_thread(config, thread_id)
         given = self._input(goal, session)
         reader = EventReader(self.plan)
-        yield reader.started(read_request(self.name, given)["goal"])
+        yield self._started(reader, given, config)
         for part in self.stream(
             given,
             config,
@@ -151,7 +134,7 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         config = self._in_thread(config, thread_id)
         given = self._input(goal, session)
         reader = EventReader(self.plan)
-        yield reader.started(read_request(self.name, given)["goal"])
+        yield self._started(reader, given, config)
         async for part in self.astream(
             given,
             config,
@@ -186,12 +169,13 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
             DefinitionError: The pattern has no checkpointer.
             RunError: The checkpointer knows no such thread; or what `run` raises.
         """
+        check_sync(self.plan)
         config = self._in_thread(config, thread_id)
         snapshot = self.get_state(config)
-        output: Any = GraphOutput(snapshot.values)
-        if self._goes_on(snapshot, thread_id):
-            when = self._durability(durability)
-            output = self.invoke(_resuming(value), config, durability=when, version="v2")
+        if not self._goes_on(snapshot, thread_id):
+            return self._read(GraphOutput(snapshot.values), config)
+        when = self._durability(durability)
+        output = self.invoke(_resuming(value), config, durability=when, version="v2")
         return self._result(output, config)
 
     async def aresume(
@@ -205,58 +189,11 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
         """`resume` on the async path."""
         config = self._in_thread(config, thread_id)
         snapshot = await self.aget_state(config)
-        output: Any = GraphOutput(snapshot.values)
-        if self._goes_on(snapshot, thread_id):
-            when = self._durability(durability)
-            output = await self.ainvoke(_resuming(value), config, durability=when, version="v2")
+        if not self._goes_on(snapshot, thread_id):
+            return self._read(GraphOutput(snapshot.values), config)
+        when = self._durability(durability)
+        output = await self.ainvoke(_resuming(value), config, durability=when, version="v2")
         return self._result(output, config)
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """LangGraph's `invoke`: the output as a mapping. `run` gives it typed."""
-        return engine(super()).invoke(input, config, **kwargs)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """LangGraph's `ainvoke`: the output as a mapping. `arun` gives it typed."""
-        return await engine(super()).ainvoke(input, config, **kwargs)
-
-    def stream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Any]:
-        """LangGraph's `stream`, with room for all turns. `events` gives typed events."""
-        parts: Iterator[Any] = engine(super()).stream(input, self._with_room(config), **kwargs)
-        return parts
-
-    def astream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Any]:
-        """LangGraph's `astream`, with room for all turns. `aevents` gives typed events."""
-        parts: AsyncIterator[Any] = engine(super()).astream(
-            input, self._with_room(config), **kwargs
-        )
-        return parts
-
-    def mermaid(self) -> str:
-        """Give the diagram as Mermaid text; patterns and graphs inside are drawn too."""
-        drawn = self.get_graph(xray=True)
-        plain = {
-            key: Node(node.id, node.name, node.data, None) for key, node in drawn.nodes.items()
-        }
-        return Graph(nodes=plain, edges=drawn.edges).draw_mermaid()
-
-    def __repr__(self) -> str:
-        return self.plan.description
-
-    def _with_room(self, config: RunnableConfig | None) -> RunnableConfig | None:
-        """Raise a recursion limit that is too low for the cap.
-
-        A chain or a tool hands down langchain-core's 25, which would end a long run early; the
-        pattern has a cap of its own.
-        """
-        inherited = var_child_runnable_config.get() or {}
-        limit = (config or {}).get("recursion_limit") or inherited.get("recursion_limit")
-        if limit is None or limit >= self.plan.max_steps:
-            return config
-        return {**(config or {}), "recursion_limit": self.plan.max_steps}
 
     def _in_thread(self, config: RunnableConfig | None, thread_id: str | None) -> RunnableConfig:
         configurable = dict((config or {}).get("configurable") or {})
@@ -276,16 +213,28 @@ class Pattern(CompiledStateGraph[Any, Any, Any, Any], Generic[OutputT]):
     def _input(self, goal: GoalLike, session: Mapping[str, Any] | None) -> dict[str, Any]:
         given = dict(goal) if isinstance(goal, Mapping) else {"goal": goal}
         read_request(self.name, given)
-        return given if session is None else {**given, "session": dict(session)}
+        return given if session is None else {**given, "session": merge_session({}, [session])}
 
-    def _result(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
+    def _started(self, reader: EventReader, given: dict[str, Any], config: RunnableConfig) -> Event:
+        thread_id = (config.get("configurable") or {}).get("thread_id")
+        return reader.started(read_request(self.name, given)["goal"], thread_id)
+
+    def _read(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
         interrupts = [each.value for each in output.interrupts]
         thread_id = (config.get("configurable") or {}).get("thread_id")
-        result = result_of(self.plan, output.value, interrupts, thread_id)
+        return result_of(self.plan, output.value, interrupts, thread_id)
+
+    def _result(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
+        result = self._read(output, config)
         if self.plan.on_limit == "raise" and result.stop.reason in ("max_rounds", "max_turns"):
             msg = f"{self.name!r} reached its cap after {result.turns} turns ({result.stop.reason})"
             raise MaxTurnsReached(msg, result=result)
         return result
+
+    def check_limit(self, output: Mapping[str, Any], config: RunnableConfig) -> None:
+        """Raise `MaxTurnsReached` for a run inside another pattern, if that was asked for."""
+        if self.plan.on_limit == "raise" and output.get("stop"):
+            self._result(GraphOutput(output), config)
 
     def _completed(self, reader: EventReader, config: RunnableConfig) -> RunCompleted:
         return reader.completed(self._result(reader.output, config))

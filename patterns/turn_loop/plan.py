@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.conditions import Condition
+from flowcompose.core.generator import Generator
 from flowcompose.core.panel import Panel
 from flowcompose.patterns.turn_loop.names import member_nodes, own_node
 from flowcompose.patterns.turn_loop.roster import Member
@@ -107,6 +108,12 @@ class Plan:
         blocks += [("the referee", self.referee)] if self.referee else []
         blocks += [("the synthesizer", self.synthesizer)] if self.synthesizer else []
         named = tuple(what for what, block in blocks if block.async_only)
+        named += tuple(
+            f"tool {tool!r} of {what}"
+            for what, block in blocks
+            if isinstance(block, Generator)
+            for tool in block.async_tools
+        )
         conditions = self.terminate.async_parts if self.terminate else ()
         return named + tuple(f"terminate_when ({each})" for each in conditions)
 

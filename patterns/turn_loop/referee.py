@@ -11,15 +11,17 @@ from pydantic import BaseModel, ConfigDict
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.context import Context
-from flowcompose.core.errors import RunError
+from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.explain import explain
-from flowcompose.core.results import CritiqueEntry, Stop
+from flowcompose.core.functions import AsyncOnlyError
+from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
 from flowcompose.patterns.turn_loop.node import Goto
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
+from flowcompose.resources.critiques import CritiqueEntry
 
 REFEREE = "referee"
 """The name under which the referee speaks."""
@@ -48,15 +50,15 @@ class RefereeStep:
         view = View(self.plan, state, config)
         if state.get("undecided"):
             return self.conclusion.run(view, {}, self._last_speaker(view))
-        ctx = view.context(REFEREE, view.turns)
+        ctx = view.unstreamed().context(REFEREE, view.turns)
         try:
             update = self._said(self.block.run(view.turn_input(ctx), ctx), ctx)
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return self._failed(error, view, ctx) or self.conclusion.run(
-                view, {}, self._last_speaker(view)
-            )
+            update = self._failed(error, view, ctx)
+            if self.plan.on_error == "stop":
+                return self._stop(view, update)
         return self.conclusion.run(view, update, self._last_speaker(view))
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
@@ -64,15 +66,15 @@ class RefereeStep:
         view = View(self.plan, state, config)
         if state.get("undecided"):
             return await self.conclusion.arun(view, {}, self._last_speaker(view))
-        ctx = view.context(REFEREE, view.turns)
+        ctx = view.unstreamed().context(REFEREE, view.turns)
         try:
             update = self._said(await self.block.arun(view.turn_input(ctx), ctx), ctx)
         except GraphBubbleUp:
             raise
         except Exception as error:
-            return self._failed(error, view, ctx) or await self.conclusion.arun(
-                view, {}, self._last_speaker(view)
-            )
+            update = self._failed(error, view, ctx)
+            if self.plan.on_error == "stop":
+                return self._stop(view, update)
         return await self.conclusion.arun(view, update, self._last_speaker(view))
 
     def _last_speaker(self, view: View) -> str:
@@ -84,14 +86,22 @@ class RefereeStep:
         entry = CritiqueEntry(round=ctx.state.round, critique=critique, usage=ctx.meter.as_json())
         return {"referee_critiques": [entry]}
 
-    def _failed(self, error: Exception, view: View, ctx: Context) -> Goto | None:
+    def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
+        """Note the attempt, which was paid for, or raise if that is the policy."""
         text = explain(error)
+        attempt = CritiqueEntry(
+            round=ctx.state.round, critique="", usage=ctx.meter.as_json(), error=text
+        )
+        update: Update = {"referee_critiques": [attempt]}
+        mistaken = isinstance(error, (AsyncOnlyError, DefinitionError))
+        if self.plan.on_error == "raise" or mistaken:
+            stop = Stop(reason="member_failed", by=REFEREE, detail=text)
+            msg = f"{self.plan.name!r}: the referee failed after round {view.rounds}: {text}"
+            raise RunError(msg, result=partial_result(view.after(update), stop)) from error
+        return update
+
+    def _stop(self, view: View, update: Update) -> Goto:
+        """End the run, with the referee as the reason."""
+        text = update["referee_critiques"][0]["error"]
         stop = Stop(reason="member_failed", by=REFEREE, detail=text)
-        if self.plan.on_error == "skip":
-            return None
-        if self.plan.on_error == "stop":
-            return self.conclusion.go(stop, view, {})
-        msg = f"{self.plan.name!r}: the referee failed after round {view.rounds}: {text}"
-        raise RunError(
-            msg, result=partial_result(view, stop, view.usage(referee=ctx.meter.tokens))
-        ) from error
+        return self.conclusion.go(stop, view, update, view.after(update))

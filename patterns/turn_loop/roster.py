@@ -8,11 +8,11 @@ from typing import Any
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.definition import Problems
-from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
+from flowcompose.core.graph_block import AnyGraph, is_graph
 from flowcompose.core.untyped import items_of, mapping_of, unchecked
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RosterEntry:
     """A member of a pattern.
 
@@ -125,13 +125,7 @@ def _member(
     entry: RosterEntry, default_block: Callable[[RosterEntry], Block], problems: Problems
 ) -> Member | None:
     try:
-        block = (
-            default_block(entry)
-            if entry.block is None
-            else GraphBlock(entry.block)
-            if is_graph(entry.block)
-            else as_block(entry.block)
-        )
+        block = default_block(entry) if entry.block is None else as_block(entry.block)
     except TypeError as error:
         problems.add(f"roster entry {entry.name!r}: {error}")
         return None

@@ -31,9 +31,19 @@ class Schedule(ABC):
     def first(self, ctx: Context) -> Decision:
         """Say who opens the run."""
 
+    def ended(self, speaker: str, ctx: Context) -> Stop | None:
+        """Say why nobody speaks after `speaker`, as far as that is known without a choice.
+
+        It comes before `terminate_when`; caps belong here.
+        """
+        return None
+
     @abstractmethod
     def after(self, speaker: str, ctx: Context) -> Decision:
-        """Say who speaks after `speaker`, whose turn `ctx.state.turn` has just ended."""
+        """Choose who speaks after `speaker`, whose turn `ctx.state.turn` has just ended.
+
+        It comes after `terminate_when`, so a choice that costs something is not made in vain.
+        """
 
     async def afirst(self, ctx: Context) -> Decision:
         """The same on the async path, for schedules that wait for something."""

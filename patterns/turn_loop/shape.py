@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from flowcompose.core.results import RefereeCritique
 from flowcompose.resources.contributions import ContributionEntry
+from flowcompose.resources.critiques import RefereeCritique
 
 
 class RoundRobinFinalShape(BaseModel):

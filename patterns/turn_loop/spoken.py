@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 
 from flowcompose.core.context import Context
 from flowcompose.core.untyped import mapping_of
+from flowcompose.resources.contributions import Entry
 from flowcompose.resources.structured_data import class_name, to_json
 
 
@@ -62,3 +64,22 @@ def _of_model(value: BaseModel) -> Spoken:
     text = getattr(value, "text", None)
     words = text if isinstance(text, str) else value.model_dump_json(by_alias=True)
     return Spoken(words, to_json(value), class_name(value))
+
+
+def entry_of(spoken: Spoken, ctx: Context, started_at: float) -> Entry:
+    """Make the transcript's entry of what was said in this context."""
+    entry = Entry(
+        round=ctx.state.round,
+        turn=ctx.state.turn,
+        agent_name=ctx.agent_name,
+        text=spoken.text,
+        started_at=started_at,
+        completed_at=time.time(),
+    )
+    if spoken.data is not None:
+        entry["data"] = spoken.data
+    if spoken.data_class is not None:
+        entry["data_class"] = spoken.data_class
+    if ctx.meter.tokens is not None:
+        entry["usage"] = ctx.meter.as_json()
+    return entry

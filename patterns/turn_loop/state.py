@@ -7,7 +7,7 @@ the last run's answer for new input.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, TypedDict
 
@@ -16,9 +16,12 @@ from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.types import Overwrite
 
-from flowcompose.core.results import CritiqueEntry
+from flowcompose.core.errors import DefinitionError
+from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Entry
-from flowcompose.resources.logs import constant_channel, log_channel
+from flowcompose.resources.critiques import CritiqueEntry
+from flowcompose.resources.logs import constant_channel, log_channel, update_channel
+from flowcompose.resources.structured_data import to_json
 from flowcompose.resources.tasks import Failure
 
 
@@ -29,14 +32,24 @@ class Request(TypedDict):
     history: list[BaseMessage]
 
 
-def merge_session(old: dict[str, Any], new: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Update the thread's session with what a run brings."""
-    return {**old, **(new or {})}
+def merge_session(old: dict[str, Any], writes: Sequence[Any]) -> dict[str, Any]:
+    """Update the thread's session with what runs bring.
+
+    Raises:
+        DefinitionError: What came is no mapping.
+    """
+    merged = dict(old)
+    for write in writes:
+        new = mapping_of({} if write is None else write)
+        if new is None:
+            raise DefinitionError("session", [f"must be a mapping or None, got {write!r}"])
+        merged.update(to_json(new))
+    return merged
 
 
 Goal = Annotated[str, EphemeralValue(str)]
 Messages = Annotated[list[BaseMessage], EphemeralValue(list)]
-SessionState = Annotated[dict[str, Any], merge_session]
+SessionState = Annotated[dict[str, Any], update_channel(merge_session)]
 
 # Functional syntax throughout: the transcript's key is the user's to name.
 _INPUT: dict[str, Any] = {"goal": Goal, "messages": Messages, "session": SessionState}
@@ -77,6 +90,7 @@ def state_schemas(
         **failures,
         "stop": dict[str, Any] | None,
         "undecided": bool,
+        "fault": Annotated[Exception, UntrackedValue(Exception)],
     }
     output: dict[str, Any] = {
         "output": Annotated[Any, UntrackedValue(object)] if derived_output else Any,
@@ -103,7 +117,7 @@ def _schema(name: str, keys: dict[str, Any]) -> type:
     return TypedDict(name, keys, total=False)  # type: ignore[operator, no-any-return]  # pyright: ignore - keys known at run time only
 
 
-_LEFTOVERS = ("stop", "output", "output_class", "usage", "undecided")
+_LEFTOVERS = ("stop", "output", "output_class", "usage", "undecided", "rounds", "turns")
 _LEFTOVER_LOGS = ("referee_critiques", "failures")
 
 
@@ -112,12 +126,14 @@ def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
     Only what is there is cleared: a key that is never written costs no checkpoint anything.
     """
-    values = {key: None for key in _LEFTOVERS if state.get(key) is not None}
+    values: dict[str, Any] = {key: None for key in _LEFTOVERS if state.get(key) is not None}
+    if state.get("session"):  # a fresh start for the log: reading it need not go back further
+        values["session"] = Overwrite(state["session"])
     return values | {key: Overwrite([]) for key in _LEFTOVER_LOGS if state.get(key)}
 
 
 RESERVED_KEYS = frozenset(
-    {*_INPUT, "request", "referee_critiques", "failures", "rounds", "turns", "undecided"}
+    {*_INPUT, "request", "referee_critiques", "failures", "rounds", "turns", "undecided", "fault"}
     | {"output", "output_class", "stop", "usage", "tasks"}
 )
 """Keys that a transcript cannot have."""

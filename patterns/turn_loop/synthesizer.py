@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import END
 from langgraph.errors import GraphBubbleUp
@@ -37,7 +38,7 @@ class SynthesizerStep:
     def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Make the deliverable on the sync path."""
         view = View(self.plan, state, config)
-        ctx = view.context(SYNTHESIZER, view.turns)
+        ctx = self._context(view)
         try:
             return self._made(self.block.run(view.synthesis_input(), ctx), view, ctx)
         except GraphBubbleUp:
@@ -48,7 +49,7 @@ class SynthesizerStep:
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Make the deliverable on the async path."""
         view = View(self.plan, state, config)
-        ctx = view.context(SYNTHESIZER, view.turns)
+        ctx = self._context(view)
         try:
             return self._made(await self.block.arun(view.synthesis_input(), ctx), view, ctx)
         except GraphBubbleUp:
@@ -56,7 +57,13 @@ class SynthesizerStep:
         except Exception as error:
             raise self._failed(error, view, ctx) from _cause(error)
 
+    def _context(self, view: View) -> Context:
+        hidden = not self.plan.visibility.client
+        return (view.unstreamed() if hidden else view).context(SYNTHESIZER, view.turns)
+
     def _made(self, value: Any, view: View, ctx: Context) -> Goto:
+        if isinstance(value, BaseMessage) and ctx.meter.tokens is None:
+            ctx.meter.add(value)
         update = finish_with(view, value, ctx.meter.tokens, ctx.meter.message_id)
         return Command(update=update, goto=END)
 

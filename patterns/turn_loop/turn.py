@@ -11,8 +11,9 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from flowcompose.core.context import Context
-from flowcompose.core.errors import MemberError
+from flowcompose.core.errors import DefinitionError, MemberError
 from flowcompose.core.explain import explain
+from flowcompose.core.functions import AsyncOnlyError
 from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
@@ -20,8 +21,8 @@ from flowcompose.patterns.turn_loop.node import Goto
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.roster import Member
+from flowcompose.patterns.turn_loop.spoken import entry_of
 from flowcompose.patterns.turn_loop.view import View
-from flowcompose.resources.contributions import Entry
 from flowcompose.resources.tasks import Failure
 
 
@@ -67,20 +68,7 @@ class TurnStep:
 
     def _said(self, value: Any, view: View, ctx: Context) -> Update:
         spoken = self.plan.listener.hear(value, self.name, ctx)
-        entry = Entry(
-            round=ctx.state.round,
-            turn=ctx.state.turn,
-            agent_name=self.name,
-            text=spoken.text,
-            started_at=view.started_at,
-            completed_at=time.time(),
-        )
-        if spoken.data is not None:
-            entry["data"] = spoken.data
-        if spoken.data_class is not None:
-            entry["data_class"] = spoken.data_class
-        if ctx.meter.tokens is not None:
-            entry["usage"] = ctx.meter.as_json()
+        entry = entry_of(spoken, ctx, view.started_at)
         return {self.plan.key: [entry]}
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
@@ -95,7 +83,8 @@ class TurnStep:
         )
         update: Update = {"failures": [failure]}
         stop = Stop(reason="member_failed", by=self.name, detail=failure["error"])
-        if self.plan.on_error == "raise":
+        mistaken = isinstance(error, (AsyncOnlyError, DefinitionError))
+        if self.plan.on_error == "raise" or mistaken:  # no policy absorbs a faulty program
             raise self._member_error(view.after(update), stop, ctx) from error
         return update if self.plan.on_error == "skip" else {**update, "stop": stop.model_dump()}
 
@@ -112,7 +101,8 @@ class TurnStep:
     def _early_goto(self, view: View, update: Update) -> Goto | None:
         """Route where nothing is to be decided yet: a failed member's stop, or a critique."""
         if "stop" in update:
-            return self.conclusion.go(Stop.model_validate(update["stop"]), view, update)
+            stop = Stop.model_validate(update["stop"])
+            return self.conclusion.go(stop, view, update, view.after(update))
         if self.plan.referee is not None and self.plan.ends_round(view.after(update).turns):
             return Command(update=update, goto=self.plan.referee_node)
         return None

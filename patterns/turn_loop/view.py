@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
 
 from flowcompose.core.context import Context
 from flowcompose.core.panel import Panel
-from flowcompose.core.results import CritiqueEntry, RefereeCritique
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.shape import SynthesisInput
 from flowcompose.patterns.turn_loop.state import Request
 from flowcompose.resources.contributions import Contribution, Entry
+from flowcompose.resources.critiques import CritiqueEntry, Critiques
 from flowcompose.resources.tasks import Failure
 from flowcompose.resources.usage import Tokens, Usage
 
@@ -54,6 +56,14 @@ class View:
     @property
     def critiques(self) -> Sequence[CritiqueEntry]:
         """The critiques so far."""
+        audits = self.audits
+        if any("error" in audit for audit in audits):
+            return [audit for audit in audits if "error" not in audit]
+        return audits
+
+    @property
+    def audits(self) -> Sequence[CritiqueEntry]:
+        """The critiques, and the failed attempts at one."""
         return self._log("referee_critiques")
 
     @property
@@ -87,9 +97,9 @@ class View:
         return self.request["history"]
 
     @property
-    def session(self) -> Mapping[str, Any]:
-        """What belongs to the thread."""
-        return self.state.get("session") or _NOTHING
+    def session(self) -> dict[str, Any]:
+        """What belongs to the thread; a copy: a block that writes to it writes to nothing."""
+        return copy.deepcopy(dict(self.state.get("session") or _NOTHING))
 
     @property
     def panel(self) -> Panel:
@@ -108,7 +118,7 @@ class View:
             turn=ctx.state.turn,
             agent_name=ctx.agent_name,
             contributions=ctx.contributions,
-            referee_critiques=ctx.state.referee_critiques if ctx.critiques else (),
+            referee_critiques=ctx.state.referee_critiques,
             history=ctx.history,
         )
 
@@ -118,22 +128,23 @@ class View:
             goal=self.goal,
             rounds=self.rounds,
             contributions=[Contribution.of_entry(entry) for entry in self.entries],
-            referee_critiques=[
-                RefereeCritique(round=each["round"], critique=each["critique"])
-                for each in self.critiques
-            ],
+            referee_critiques=list(Critiques(self.critiques)),
         )
 
-    def usage(self, synthesizer: Tokens | None = None, referee: Tokens | None = None) -> Usage:
-        """The tokens spent so far, and by whom; the arguments are not in the state yet."""
-        turns = [*self.entries, *self.failures]
-        by_member = {
-            name: Tokens.total(each.get("usage") for each in turns if each["agent_name"] == name)
-            for name in self.plan.nodes
-        }
-        critiques = Tokens.total(each.get("usage") for each in self.critiques)
-        referee = critiques + (referee or Tokens())
+    def usage(self, synthesizer: Tokens | None = None) -> Usage:
+        """The tokens spent so far, and by whom; those of the synthesizer are in no state yet."""
+        spent: dict[str, list[Mapping[str, int]]] = {name: [] for name in self.plan.nodes}
+        for each in (*self.entries, *self.failures):
+            if usage := each.get("usage"):
+                spent[each["agent_name"]].append(usage)
+        by_member = {name: Tokens.total(usages) for name, usages in spent.items()}
+        referee = Tokens.total(audit["usage"] for audit in self.audits)
         return Usage.of_parts(by_member, referee=referee, synthesizer=synthesizer)
+
+    def unstreamed(self) -> View:
+        """The same moment, for a block whose tokens are nobody's to see."""
+        tags = [*(self.config.get("tags") or []), TAG_NOSTREAM]
+        return View(self.plan, self.state, {**self.config, "tags": tags}, self.update)
 
     def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
         """The config under which this turn calls models: it says who asks, and when."""

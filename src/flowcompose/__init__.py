@@ -17,7 +17,8 @@ from flowcompose.core.errors import (
 )
 from flowcompose.core.generator import generator
 from flowcompose.core.models import configure_models
-from flowcompose.core.results import RefereeCritique, Result, Stop
+from flowcompose.core.results import Result, Stop
+from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.core.retry import Retry
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.round_robin import RoundRobinFinalShape, round_robin

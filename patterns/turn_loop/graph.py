@@ -1,0 +1,93 @@
+"""The engine's side of a pattern: a compiled graph that knows its plan."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Self
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.runnables.graph import Graph, Node
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import GraphOutput
+
+from flowcompose.core.untyped import engine
+from flowcompose.patterns.turn_loop.finish import derived
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.view import View
+
+_ENGINE_LIMIT = 10_000
+"""Supersteps that the engine allows by itself, about."""
+
+
+class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph with room for all its turns, that is drawn and copied as a pattern."""
+
+    plan: Plan
+
+    @classmethod
+    def adopt(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], plan: Plan) -> Self:
+        """Make a pattern of what `StateGraph.compile` gave, which picks its class itself."""
+        pattern = cls.__new__(cls)
+        engine(pattern).__dict__.update(vars(compiled), plan=plan)
+        return pattern
+
+    def copy(self, update: dict[str, Any] | None = None) -> Self:
+        """Give a copy, as `with_config` does; the engine's own would forget the plan."""
+        pattern = self.__class__.__new__(self.__class__)
+        engine(pattern).__dict__.update(vars(self), **(update or {}))
+        return pattern
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """LangGraph's `invoke`: the output as a mapping. `run` gives it typed."""
+        return self._whole(engine(super()).invoke(input, config, **kwargs))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """LangGraph's `ainvoke`: the output as a mapping. `arun` gives it typed."""
+        return self._whole(await engine(super()).ainvoke(input, config, **kwargs))
+
+    def stream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Any]:
+        """LangGraph's `stream`, with room for all turns. `events` gives typed events."""
+        parts: Iterator[Any] = engine(super()).stream(input, self._with_room(config), **kwargs)
+        return parts
+
+    def astream(
+        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """LangGraph's `astream`, with room for all turns. `aevents` gives typed events."""
+        parts: AsyncIterator[Any] = engine(super()).astream(
+            input, self._with_room(config), **kwargs
+        )
+        return parts
+
+    def mermaid(self) -> str:
+        """Give the diagram as Mermaid text; patterns and graphs inside are drawn too."""
+        drawn = self.get_graph(xray=True)
+        plain = {
+            key: Node(node.id, node.name, node.data, None) for key, node in drawn.nodes.items()
+        }
+        return Graph(nodes=plain, edges=drawn.edges).draw_mermaid()
+
+    def __repr__(self) -> str:
+        return self.plan.description
+
+    def _whole(self, output: Any) -> Any:
+        """Add what is derived, where a finished run was not run again but read from its thread."""
+        values = output.value if isinstance(output, GraphOutput) else output
+        if isinstance(values, dict) and values.get("stop") and "tasks" not in values:
+            values.update(derived(View(self.plan, engine(values), {})))
+        return output  # pyright: ignore[reportUnknownVariableType] - the engine's own
+
+    def _with_room(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        """Raise a recursion limit that is too low for the cap.
+
+        A chain or a tool hands down langchain-core's 25, which would end a long run early; the
+        pattern has a cap of its own.
+        """
+        steps = self.plan.max_steps
+        given = (config, self.config, var_child_runnable_config.get())
+        limits = (each["recursion_limit"] for each in given if each and "recursion_limit" in each)
+        limit = next(limits, _ENGINE_LIMIT)
+        return config if limit >= steps else {**(config or {}), "recursion_limit": steps}
