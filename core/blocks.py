@@ -11,12 +11,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import run_in_executor
 
 from flowcompose.core.context import Context
 from flowcompose.core.functions import async_in_sync, describe, is_async, with_context
 from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
+from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import unchecked
 
 
@@ -82,11 +84,16 @@ class RunnableBlock:
 
     def run(self, value: Any, ctx: Context) -> Any:
         """Invoke it."""
-        return self.runnable.invoke(value, ctx.config)
+        return self.runnable.invoke(self._read_by(value), ctx.config)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke it on the event loop."""
-        return await self.runnable.ainvoke(value, ctx.config)
+        return await self.runnable.ainvoke(self._read_by(value), ctx.config)
+
+    def _read_by(self, value: Any) -> Any:
+        """A chat model reads messages; any other Runnable gets the value as it is."""
+        as_messages = isinstance(self.runnable, BaseChatModel) and isinstance(value, TurnInput)
+        return value.messages if as_messages else value
 
     def __repr__(self) -> str:
         return self.name
@@ -105,6 +112,9 @@ def as_block(block: BlockLike) -> Block:
     given = unchecked(block)
     if isinstance(block, Runnable):
         return RunnableBlock(given)
+    if inspect.isgeneratorfunction(block) or inspect.isasyncgenfunction(block):
+        msg = f"{describe(block)} is a generator function; give the whole text with return"
+        raise TypeError(msg)
     if callable(block) and not isinstance(block, type):
         return FunctionBlock(block)
     msg = (

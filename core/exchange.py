@@ -37,7 +37,7 @@ class Exchange:
         if self.toolbox.tools or self.schema is None:
             messages = yield from self._talk(model, messages)
             if self.schema is None:
-                return str(messages[-1].text)
+                return _words(messages[-1])
             messages.append(HumanMessage("Now give this in the required form."))
         return (yield from self._answer_in(self.schema, model, messages))
 
@@ -73,3 +73,8 @@ class Exchange:
 def _re_ask(unfit: Unfit) -> list[BaseMessage]:
     said: list[BaseMessage] = [AIMessage(unfit.answer)] if unfit.answer else []
     return [*said, HumanMessage(f"That does not fit ({unfit.problem}). Answer again, in full.")]
+
+
+def _words(answer: BaseMessage) -> str:
+    """What the model said; a refusal comes beside the text."""
+    return str(answer.text) or str(answer.additional_kwargs.get("refusal") or "")

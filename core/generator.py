@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
@@ -22,7 +22,7 @@ from flowcompose.core.prompt import Prompt, Text, problems_of_text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import Toolbox, ToolLike, as_tool, is_list, problems_of_tools
 from flowcompose.core.turn_input import TurnInput
-from flowcompose.core.untyped import engine
+from flowcompose.core.untyped import engine, items_of, mapping_of
 
 Closing = str | Sequence[BaseMessage]
 User = Closing | Callable[..., Closing]
@@ -192,7 +192,10 @@ def generator(
 
 
 def _messages_of(value: Any) -> Closing:
-    return value.messages if isinstance(value, TurnInput) else _as_text(value)
+    if isinstance(value, TurnInput):
+        return value.messages
+    messages = (mapping_of(value) or {}).get("messages", items_of(value))
+    return _as_text(value) if messages is None else convert_to_messages(messages)
 
 
 def problems_of_generator(

@@ -107,7 +107,8 @@ class GraphBlock:
         structured = values.get("structured_response", values.get("output"))
         if structured is not None:
             return revive(structured, values.get("output_class"))
-        return str(said[-1].text) if said else values
+        messages = said or convert_to_messages(values.get("messages") or [])
+        return str(messages[-1].text) if messages else values
 
 
 def _new_answers(output: dict[str, Any], given: dict[str, Any]) -> list[AIMessage]:

@@ -8,10 +8,11 @@ a turn that does not look at the transcript pays nothing for its length.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NotRequired, TypedDict, overload
+from typing import Any, NotRequired, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from typing_extensions import TypedDict
 
 from flowcompose.resources.structured_data import revive
 

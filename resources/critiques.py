@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NotRequired, TypedDict, overload
+from typing import NotRequired, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from typing_extensions import TypedDict
 
 
 class CritiqueEntry(TypedDict):

@@ -27,7 +27,12 @@ def to_json(value: object) -> Any:
     every model back.
     """
     return to_jsonable_python(
-        value, by_alias=False, round_trip=True, fallback=str, serialize_unknown=True
+        value,
+        by_alias=False,
+        round_trip=True,
+        bytes_mode="base64",
+        fallback=str,
+        serialize_unknown=True,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
 
 from flowcompose.resources.contributions import Entry
 from flowcompose.resources.usage import Tokens

@@ -32,3 +32,17 @@ def test_a_killed_run_resumes_in_another_process_with_no_turn_lost_or_repeated(
     assert effects.read_text().split() == STEPS
     members = [step for step in STEPS if len(step) == 2]
     assert resumed.stdout.strip() == f"{members} ['referee1', 'referee2'] synthesizer2"
+
+
+@pytest.mark.parametrize("step", range(1, 10))
+def test_a_run_killed_while_it_saves_a_step_repeats_at_most_that_step(
+    tmp_path: Path, step: int
+) -> None:
+    assert start(tmp_path, "run", f"save{step}").returncode == -signal.SIGKILL
+    resumed = start(tmp_path, "resume")
+    assert resumed.stderr == ""
+    members = [each for each in STEPS if len(each) == 2]
+    assert resumed.stdout.strip() == f"{members} ['referee1', 'referee2'] synthesizer2"
+    taken = (tmp_path / "effects").read_text().split()
+    assert list(dict.fromkeys(taken)) == STEPS
+    assert len(taken) <= len(STEPS) + 1

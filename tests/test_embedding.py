@@ -18,7 +18,15 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from flowcompose import MemberError, Pattern, RosterEntry, TurnInput, round_robin
+from flowcompose import (
+    DefinitionError,
+    MaxTurnsReached,
+    MemberError,
+    Pattern,
+    RosterEntry,
+    TurnInput,
+    round_robin,
+)
 from flowcompose.core.testing import ScriptedModel
 
 
@@ -274,3 +282,100 @@ def test_a_pattern_can_be_called_by_a_function_member() -> None:
 def test_batch_runs_several_goals() -> None:
     outputs = panel(1).batch([{"goal": "x"}, {"goal": "y"}])
     assert [out["turns"] for out in outputs] == [2, 2]
+
+
+def test_a_limit_bound_to_the_pattern_does_not_end_it_early() -> None:
+    assert panel(20).with_config({"recursion_limit": 25}).run("go").turns == 40
+
+
+def test_more_turns_than_the_engine_allows_by_itself() -> None:
+    assert panel(5_100).run("go").turns == 10_200
+
+
+def test_a_members_graph_has_room_inside_a_chain() -> None:
+    class Count(TypedDict):
+        messages: list[Any]
+        n: int
+
+    builder: Any = StateGraph(Count)
+    builder.add_node("count", lambda state: {"n": state.get("n", 0) + 1, "messages": ["done"]})
+    builder.add_edge(START, "count")
+    builder.add_conditional_edges("count", lambda state: "count" if state["n"] < 40 else END)
+    pattern = panel(1, block=builder.compile(name="counter"))
+    chain: Any = RunnableLambda(pattern.run)
+    assert chain.invoke("go").turns == 2
+
+
+def test_the_schemas_of_a_pattern_can_be_read() -> None:
+    pattern = panel(1, referee=lambda turn: {"critique": "c"}, on_error="skip")
+    assert set(pattern.get_input_jsonschema()["properties"]) == {"goal", "messages", "session"}
+    assert "contributions" in pattern.get_output_jsonschema()["properties"]
+
+
+@pytest.mark.parametrize("use_async", [False, True])
+async def test_events_can_be_followed_inside_another_graph(use_async: bool) -> None:
+    inner = panel(1)
+
+    def ask(state: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage(" ".join(type(e).__name__ for e in inner.events("go")))]}
+
+    async def aask(state: Any) -> dict[str, Any]:
+        names = [type(e).__name__ async for e in inner.aevents("go")]
+        return {"messages": [AIMessage(" ".join(names))]}
+
+    graph = messages_graph(aask if use_async else ask, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    given = {"messages": [HumanMessage("go")]}
+    out = await graph.ainvoke(given, config) if use_async else graph.invoke(given, config)
+    assert out["messages"][2].text.split()[-2:] == ["RunStopped", "RunCompleted"]
+    assert out["messages"][2].text.count("TurnCompleted") == 2
+
+
+def test_a_cap_that_raises_does_so_inside_another_pattern() -> None:
+    inner = panel(1, on_limit="raise", name="inner")
+    with pytest.raises(MemberError, match="reached its cap") as caught:
+        panel(1, roster=[inner]).run("go")
+    assert isinstance(caught.value.__cause__, MaxTurnsReached)
+
+
+def test_a_nested_run_that_was_finished_but_not_yet_recorded_keeps_its_output() -> None:
+    class Failing(InMemorySaver):
+        """Fails once, when the outer graph stores what came of its first member."""
+
+        fail = True
+
+        def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+            outer = not config["configurable"].get("checkpoint_ns")
+            if outer and self.fail and any(channel == "contributions" for channel, _ in writes):
+                if writes[0][1]:
+                    self.fail = False
+                    raise OSError("disk")
+            super().put_writes(config, writes, task_id, task_path)
+
+    taken: list[str] = []
+
+    def speak(turn: TurnInput) -> str:
+        taken.append(turn.agent_name)
+        return "x"
+
+    inner = panel(1, block=speak, name="inner")
+    outer = panel(1, roster=[inner], name="outer", checkpointer=Failing())
+    with pytest.raises(OSError, match="disk"):
+        outer.run("go", thread_id="t")
+    result = outer.resume("t")
+    assert taken == ["a", "b"]
+    assert result.contributions[0].data.rounds == 1
+
+
+@pytest.mark.parametrize(
+    "messages",
+    ["go", HumanMessage("go"), ("user", "go"), {"role": "user", "content": "go"}, [("user", "go")]],
+)
+def test_messages_are_read_as_the_engine_reads_them(messages: Any) -> None:
+    pattern = panel(1, block=lambda turn: f"{turn.goal} {len(turn.history)}")
+    assert pattern.run({"messages": messages}).contributions[0].text == "go 0"
+
+
+def test_messages_that_are_none_are_refused() -> None:
+    with pytest.raises(DefinitionError, match="messages cannot be read"):
+        panel(1).run({"messages": [object()]})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
 
 from flowcompose import (
     Context,
@@ -250,3 +254,139 @@ def test_usage_of_a_turn_is_in_its_event() -> None:
     pattern = panel(roster=[RosterEntry(name="m", block=lambda turn: block)], max_rounds=1)
     completed = [e for e in pattern.events("go") if isinstance(e, events.TurnCompleted)]
     assert completed[0].usage.total_tokens == 7
+
+
+@both_paths
+async def test_each_run_of_a_nested_pattern_starts_its_own_rounds(use_async: bool) -> None:
+    inner = panel(max_rounds=1, name="inner")
+    outer = panel(roster=[RosterEntry(name="team", block=inner)], max_rounds=2)
+    seen = await collect(outer, use_async=use_async)
+    started = [e for e in seen if isinstance(e, events.RoundStarted)]
+    assert [(e.path, e.round) for e in started] == [
+        ((), 1),
+        (("team",), 1),
+        ((), 2),
+        (("team",), 1),
+    ]
+
+
+async def test_tokens_inside_a_nested_pattern_count_its_own_turns() -> None:
+    model = ScriptedModel(lambda messages: "said")
+
+    def speak(turn: TurnInput) -> str:
+        return str(model.invoke(turn.messages).text)
+
+    inner = panel(roster=[RosterEntry(name="m", block=speak)], max_rounds=3, name="inner")
+    outer = panel(roster=[RosterEntry(name="team", block=inner)], max_rounds=1)
+    said = [e for e in outer.events("go") if isinstance(e, events.Token)]
+    assert {(e.path, e.agent_name) for e in said} == {(("team",), "m")}
+    assert sorted({e.turn for e in said}) == [1, 2, 3]
+
+
+async def test_path_names_members_as_they_are_named() -> None:
+    inner = panel(max_rounds=1, name="inner")
+    outer = panel(roster=[RosterEntry(name="a:b|c", block=inner)], max_rounds=1)
+    paths = {e.path for e in outer.events("go") if isinstance(e, events.TurnCompleted)}
+    assert paths == {(), ("a:b|c",)}
+
+
+async def test_a_member_may_be_called_synthesizer_when_that_one_is_hidden() -> None:
+    model = ScriptedModel(by_agent={"synthesizer": ["member", "final"]})
+    pattern = round_robin(
+        name="p",
+        roster=[{"name": "synthesizer"}],
+        max_rounds=1,
+        model=model,
+        synthesizer_visibility=Visibility(client=False),
+    )
+    assert tokens(list(pattern.events("go"))) == {("synthesizer", 1): "member"}
+
+
+@pytest.mark.parametrize("nested", [False, True])
+async def test_a_hidden_deliverable_is_in_no_stream_of_the_engine(nested: bool) -> None:
+    pattern = modelled(synthesizer_visibility=Visibility(client=False), name="hidden")
+    graph = panel(roster=[pattern], max_rounds=1) if nested else pattern
+    parts = graph.stream({"goal": "go"}, stream_mode="messages", subgraphs=True, version="v2")
+    assert "all in all" not in "".join(part["data"][0].text for part in parts)
+
+
+async def test_a_referee_of_any_kind_streams_nothing() -> None:
+    model = ScriptedModel(lambda messages: '{"critique": "bad"}')
+
+    def audit(turn: TurnInput, ctx: Context) -> dict[str, str]:
+        return {"critique": str(model.invoke(turn.messages, ctx.config).text)}
+
+    said = tokens(list(panel(referee=audit).events("go")))
+    assert said == {}
+
+
+async def test_a_skipped_referee_is_told_and_paid_for() -> None:
+    model = ScriptedModel(["prose"] * 6)
+    pattern = panel(referee=create_referee(model=model), on_error="skip", max_rounds=2)
+    seen = await collect(pattern, use_async=False)
+    failed = [e for e in seen if isinstance(e, events.TurnFailed)]
+    assert [(e.agent_name, e.round) for e in failed] == [("referee", 1), ("referee", 2)]
+    assert isinstance(seen[-1], events.RunCompleted)
+    result = seen[-1].result
+    assert result.referee_critiques == []
+    assert result.usage.referee.total_tokens > 0
+    assert result.turns == 4
+
+
+async def test_a_function_member_named_like_a_node_of_its_agent_starts_one_turn() -> None:
+    agent: Any = create_agent(ScriptedModel(lambda messages: "x"), name="anything")
+
+    def speak(turn: TurnInput, ctx: Context) -> Any:
+        return agent.invoke({"messages": turn.messages}, ctx.config)["messages"][-1]
+
+    pattern = panel(roster=[RosterEntry(name="model", block=speak)], max_rounds=1)
+    assert names(list(pattern.events("go"))).count("TurnStarted") == 1
+
+
+async def test_custom_parts_of_the_user_are_left_alone() -> None:
+    def speak(turn: TurnInput) -> str:
+        get_stream_writer()({"flowcompose": "something of mine"})
+        return "x"
+
+    pattern = panel(roster=[RosterEntry(name="m", block=speak)], max_rounds=1)
+    assert names(list(pattern.events("go")))[-1] == "RunCompleted"
+
+
+async def test_the_start_tells_the_thread() -> None:
+    first = next(iter(panel(checkpointer=InMemorySaver()).events("go", thread_id="t")))
+    assert isinstance(first, events.RunStarted)
+    assert first.thread_id == "t"
+
+
+async def test_a_model_that_does_not_stream_gives_one_token_each() -> None:
+    model = ScriptedModel(
+        by_agent={"a": ["said"], "synthesizer": ["final"]}, disable_streaming=True
+    )
+    pattern = round_robin(name="p", roster=[{"name": "a"}], max_rounds=1, model=model)
+    assert tokens(list(pattern.events("go"))) == {("a", 1): "said", ("synthesizer", 1): "final"}
+
+
+def test_leaving_aevents_early_leaves_no_task_behind() -> None:
+    script = """
+import asyncio
+from flowcompose import RosterEntry, round_robin
+from flowcompose.core import events
+
+async def wait(turn, ctx):
+    ctx.emit(1)
+    await asyncio.sleep(30)
+
+pattern = round_robin(name="p", roster=[RosterEntry("a", block=wait)], synthesizer=False)
+
+async def main():
+    async for event in pattern.aevents("go"):
+        if isinstance(event, events.Emitted):
+            break
+
+asyncio.run(main())
+print("left")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("left\n", "")

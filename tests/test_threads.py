@@ -19,6 +19,7 @@ from langgraph.types import interrupt
 from flowcompose import (
     Context,
     DefinitionError,
+    MaxTurnsReached,
     MemberError,
     Pattern,
     RosterEntry,
@@ -26,6 +27,7 @@ from flowcompose import (
     TurnInput,
     round_robin,
 )
+from flowcompose.core import events
 
 
 def echo(turn: TurnInput) -> str:
@@ -303,3 +305,143 @@ def test_a_run_in_another_thread_of_the_process_resumes_what_this_one_left() -> 
     worker.start()
     worker.join()
     assert texts(results[0]) == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("use_async", [False, True])
+async def test_a_run_whose_events_were_left_early_can_be_resumed(use_async: bool) -> None:
+    taken: list[int] = []
+
+    def speak(turn: TurnInput) -> str:
+        taken.append(turn.turn)
+        return str(turn.turn)
+
+    roster = [RosterEntry(name=name, block=speak) for name in "ab"]
+    pattern = panel(roster=roster, checkpointer=InMemorySaver())
+    if use_async:
+        async for event in pattern.aevents("x", thread_id="t"):
+            if isinstance(event, events.TurnCompleted) and event.turn == 2:
+                break
+        await asyncio.sleep(0)
+        result = await pattern.aresume("t")
+    else:
+        for event in pattern.events("x", thread_id="t"):
+            if isinstance(event, events.TurnCompleted) and event.turn == 2:
+                break
+        result = pattern.resume("t")
+    assert texts(result) == ["1", "2", "3", "4"]
+    assert taken == [1, 2, 3, 4]
+
+
+def test_a_member_cannot_write_to_the_session_of_others() -> None:
+    def write(turn: TurnInput, ctx: Context) -> str:
+        seen = str(dict(ctx.session.state))
+        with pytest.raises(TypeError):
+            ctx.session.state["user"] = turn.goal  # type: ignore[index]  # pyright: ignore - the point
+        if "deep" in ctx.session.state:
+            ctx.session.state["deep"].append(turn.turn)
+        return seen
+
+    roster = [RosterEntry(name="a", block=write)]
+    pattern = panel(roster=roster)
+    assert texts(pattern.run("x")) == texts(pattern.run("y")) == ["{}", "{}"]
+    given: dict[str, Any] = {"deep": []}
+    assert texts(pattern.run("x", session=given)) == ["{'deep': []}"] * 2
+    assert given == {"deep": []}
+
+
+@pytest.mark.parametrize("session", [5, "abc", [1]])
+def test_a_session_that_is_no_mapping_is_refused(session: Any) -> None:
+    with pytest.raises(DefinitionError, match="session: must be a mapping or None, got"):
+        panel().run("x", session=session)
+
+
+def test_a_long_session_costs_checkpoints_nothing(tmp_path: Path) -> None:
+    def bytes_of(session: dict[str, Any]) -> int:
+        path = tmp_path / f"{len(session)}.db"
+        connection = sqlite3.connect(path, check_same_thread=False)
+        pattern = panel(max_rounds=50, checkpointer=SqliteSaver(connection))
+        pattern.run("x", thread_id="t", session=session)
+        connection.close()
+        return path.stat().st_size
+
+    assert bytes_of({"document": "x" * 50_000}) - bytes_of({}) < 400_000
+
+
+@pytest.mark.parametrize("referee", [None, lambda turn: {"critique": "c"}])
+def test_a_person_can_be_asked_by_the_predicate_without_a_turn_taken_twice(referee: Any) -> None:
+    taken: list[int] = []
+
+    def speak(turn: TurnInput) -> str:
+        taken.append(turn.turn)
+        return str(turn.turn)
+
+    roster = [RosterEntry(name=name, block=speak) for name in "ab"]
+    pattern = panel(
+        roster=roster,
+        terminate_when=lambda ctx: interrupt("enough?"),
+        referee=referee,
+        checkpointer=InMemorySaver(),
+    )
+    waiting = pattern.run("x", thread_id="t")
+    assert (waiting.stop.reason, waiting.interrupts) == ("interrupted", ["enough?"])
+    assert texts(waiting) == ["1", "2"]
+    assert pattern.resume("t", "yes").stop.reason == "terminate_when"
+    assert taken == [1, 2]
+
+
+def test_a_predicate_that_fails_is_asked_once_until_the_resume() -> None:
+    asked: list[int] = []
+
+    def stop(ctx: Context) -> bool:
+        asked.append(ctx.state.round)
+        if len(asked) == 1:
+            raise ValueError("down")
+        return False
+
+    pattern = panel(terminate_when=stop, checkpointer=InMemorySaver())
+    with pytest.raises(RunError, match="terminate_when failed after turn 2") as caught:
+        pattern.run("x", thread_id="t")
+    assert asked == [1]
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert pattern.resume("t").rounds == 2
+    assert asked == [1, 1]
+
+
+def test_a_static_breakpoint_gives_what_there_is_and_goes_on() -> None:
+    graph = panel().builder.compile(checkpointer=InMemorySaver(), interrupt_before=["b"])
+    waiting: Any = graph
+    result = waiting.run("x", thread_id="t")
+    assert (result.stop.reason, texts(result)) == ("interrupted", expected("x")[:1])
+    again = waiting.resume("t")
+    while again.stop.reason == "interrupted":
+        again = waiting.resume("t")
+    assert texts(again) == expected("x")
+
+
+def test_a_thread_bound_to_the_pattern_is_used() -> None:
+    bound = panel(checkpointer=InMemorySaver()).with_config({"configurable": {"thread_id": "mine"}})
+    assert bound.run("x").thread_id == "mine"
+
+
+@pytest.mark.parametrize("thread_id", ["", 5])
+def test_a_thread_id_that_is_no_name_is_refused(thread_id: Any) -> None:
+    with pytest.raises(DefinitionError, match="thread_id must be a non-empty string or None, got"):
+        panel(checkpointer=InMemorySaver()).run("x", thread_id=thread_id)
+
+
+def test_a_cap_that_raised_is_no_error_of_the_finished_thread() -> None:
+    pattern = panel(checkpointer=InMemorySaver(), on_limit="raise")
+    with pytest.raises(MaxTurnsReached):
+        pattern.run("x", thread_id="t")
+    assert texts(pattern.resume("t")) == expected("x")
+
+
+def test_a_second_run_streams_no_counts_of_the_first() -> None:
+    pattern = panel(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    pattern.invoke({"goal": "x"}, config)
+    counts = [
+        part.get("turns") for part in pattern.stream({"goal": "y"}, config, stream_mode="values")
+    ]
+    assert counts[-1] == 4
+    assert set(counts[1:-1]) == {None}

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages import AIMessage
 from langgraph.types import GraphOutput, StreamMode
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
+from flowcompose.core.messages import slug
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.stream import MARK, NODE, NodeMark
 from flowcompose.core.untyped import mapping_of
+from flowcompose.patterns.turn_loop.names import member_of
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.referee import REFEREE
 from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER
@@ -51,6 +53,7 @@ class EventReader:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.output: GraphOutput[Any] = GraphOutput({})
+        self._base: Namespace | None = None
         self._now: dict[Namespace, tuple[int, int]] = {}
         self._nodes: dict[str, _Node] = {}
 
@@ -64,7 +67,9 @@ class EventReader:
 
     def read(self, part: Mapping[str, Any]) -> Iterator[Event]:
         """Give the events that one part of the stream means; most mean none or one."""
-        ns: Namespace = tuple(part["ns"])
+        if self._base is None:  # the run itself comes first; it may be inside another graph
+            self._base = tuple(part["ns"])
+        ns: Namespace = tuple(part["ns"])[len(self._base) :]
         data = part["data"]
         if part["type"] == "messages":
             yield from self._token(ns, *data)
@@ -117,8 +122,7 @@ class EventReader:
     def _token(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> Iterator[Event]:
         if not isinstance(message, AIMessage) or not message.text or self._hidden():
             return
-        mark = NodeMark.read(metadata.get(NODE))
-        if mark and mark.kind == SYNTHESIZER and not isinstance(message, AIMessageChunk):
+        if message.name and message.name == slug(str(metadata.get("pattern"))):
             return  # the deliverable as a message of the state, which is no token
         where = self._where(ns)
         for key in ("round", "turn"):
@@ -147,7 +151,7 @@ class EventReader:
 
 
 def _path(ns: Namespace) -> tuple[str, ...]:
-    return tuple(segment.split(":")[0] for segment in ns)
+    return tuple(member_of(segment.split(":")[0]) for segment in ns)
 
 
 def _turn_ended(

@@ -65,7 +65,7 @@ def _output(made: Any) -> dict[str, Any]:
     if isinstance(made, BaseMessage):
         made = str(made.text)
     named = class_name(made) if isinstance(made, BaseModel) else None
-    output = {"output": to_json(made)}
+    output = {"output": to_json(made), "typed_output": made}
     return output if named is None else {**output, "output_class": named}
 
 
@@ -85,7 +85,14 @@ def _fitted(plan: Plan, made: Any) -> Any:
         raise OutputError(msg, answer=repr(made)) from error
 
 
-def _message(plan: Plan, output: Any, message_id: str | None) -> AIMessage:
-    """The deliverable as a message, under the id under which its tokens were streamed."""
+def _message(plan: Plan, output: Any, message_id: str | None) -> Any:
+    """The deliverable as a message, under the id under which its tokens were streamed.
+
+    One that clients must not see is written as a mapping, which any messages channel takes: a
+    message object in an update goes out in the engine's own stream.
+    """
     text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-    return AIMessage(text, name=slug(plan.name), id=message_id or str(uuid4()))
+    named, number = slug(plan.name), message_id or str(uuid4())
+    if plan.visibility.client:
+        return AIMessage(text, name=named, id=number)
+    return {"role": "assistant", "content": text, "name": named, "id": number}

@@ -103,7 +103,7 @@ def read_request(name: str, given: Mapping[str, Any]) -> Request:
         DefinitionError: There is neither a goal nor a human message, or the goal is no text.
     """
     goal = given.get("goal")
-    history: list[BaseMessage] = list(convert_to_messages(given.get("messages") or []))
+    history = _messages_in(name, given.get("messages"))
     if goal is None:
         asked = [message for message in history if isinstance(message, HumanMessage)]
         if not asked:
@@ -117,3 +117,14 @@ def read_request(name: str, given: Mapping[str, Any]) -> Request:
     if not isinstance(goal, str):
         raise DefinitionError(repr(name), [f"the goal must be a string, got {goal!r}"])
     return Request(goal=goal, history=history)
+
+
+def _messages_in(name: str, given: Any) -> list[BaseMessage]:
+    """Read what LangGraph's own messages channel reads: one message, or a list of them."""
+    if given is None:
+        return []
+    try:
+        return convert_to_messages(given if isinstance(given, list) else [given])
+    except (ValueError, TypeError, NotImplementedError) as error:
+        problem = f"messages cannot be read: {error}; got {given!r}"
+        raise DefinitionError(repr(name), [problem]) from error

@@ -25,8 +25,16 @@ def own_node(word: str, members: Iterable[str]) -> str:
     return _free(word, set(members))
 
 
+def member_of(node: str) -> str:
+    """Give the member's name that a node's name was made of."""
+    for character, escape in _FORBIDDEN.items():
+        node = node.replace(escape, character)
+    return node
+
+
 def _escaped(name: str) -> str:
-    return "".join(_FORBIDDEN.get(character, character) for character in name)
+    escaped = "".join(_FORBIDDEN.get(character, character) for character in name)
+    return f"{escaped}'" if escaped.startswith("__") else escaped  # the engine's own begin so
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Required, TypedDict, get_args
+from typing import Any, Literal, Required, get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.capability import Capability
@@ -184,5 +185,7 @@ def _check_timeout(problems: Problems, seconds: object) -> None:
 def _check_key(problems: Problems, key: object) -> None:
     if not isinstance(key, str) or not key.strip():
         problems.add(f"accessor_key must be a non-empty string, got {key!r}")
+    elif key.startswith("__") or ":" in key:
+        problems.add(f"accessor_key must not begin with '__' or hold ':', got {key!r}")
     elif key in RESERVED_KEYS:
         problems.add(f"accessor_key must be none of the pattern's own keys, got {key!r}")

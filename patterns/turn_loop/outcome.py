@@ -30,11 +30,17 @@ def result_of(
 ) -> Result[Any]:
     """Read the output of a run, or the state of a thread."""
     view = View(plan, values, {"configurable": {"thread_id": thread_id}})
-    if interrupts:
-        waiting = partial_result(view, Stop(reason="interrupted"))
+    if interrupts or not is_finished(values):
+        why = None if interrupts else "the thread stands before its end"
+        waiting = partial_result(view, Stop(reason="interrupted", detail=why))
         return waiting.model_copy(update={"interrupts": list(interrupts)})
     stop, usage = Stop.model_validate(values["stop"]), Usage.model_validate(values["usage"])
     return _result(view, stop, output=_typed(view), usage=usage)
+
+
+def is_finished(values: Mapping[str, Any]) -> bool:
+    """Say whether a run is over: its last node writes the accounts, its first clears them."""
+    return bool(values.get("stop")) and values.get("usage") is not None
 
 
 def _result(view: View, stop: Stop, *, output: Any, usage: Usage) -> Result[Any]:
@@ -54,8 +60,13 @@ def _result(view: View, stop: Stop, *, output: Any, usage: Usage) -> Result[Any]
 
 
 def _typed(view: View) -> Any:
-    """Give the output as the model that it was when it was made."""
+    """Give the output as the object that it was when it was made.
+
+    In the run itself that very object is at hand. From a thread it is read back from JSON.
+    """
     plan, values = view.plan, view.state
+    if "typed_output" in values:
+        return values["typed_output"]
     if plan.synthesizer is None:
         return plan.raw_output(view.synthesis_input())
     if plan.output_schema is not None:

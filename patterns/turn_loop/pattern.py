@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, closing
 from typing import Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
@@ -10,20 +11,23 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, StateSnapshot
 
-from flowcompose.core.errors import DefinitionError, MaxTurnsReached, RunError
+from flowcompose.core.definition import Problems
+from flowcompose.core.errors import MaxTurnsReached, RunError
 from flowcompose.core.events import Event, RunCompleted
 from flowcompose.core.results import Result
-from flowcompose.core.untyped import engine
+from flowcompose.core.untyped import engine, unchecked
 from flowcompose.patterns.turn_loop.event_reader import MODES, EventReader
 from flowcompose.patterns.turn_loop.graph import PatternGraph
 from flowcompose.patterns.turn_loop.init import check_sync, read_request
-from flowcompose.patterns.turn_loop.outcome import result_of
+from flowcompose.patterns.turn_loop.outcome import is_finished, result_of
 from flowcompose.patterns.turn_loop.state import merge_session
 
 OutputT = TypeVar("OutputT")
 
 Durability = Literal["sync", "async", "exit"]
 GoalLike = str | Mapping[str, Any]
+
+_AS_EVENTS: dict[str, Any] = {"stream_mode": MODES, "subgraphs": True, "version": "v2"}
 
 
 class Pattern(PatternGraph, Generic[OutputT]):
@@ -110,15 +114,10 @@ class Pattern(PatternGraph, Generic[OutputT]):
         given = self._input(goal, session)
         reader = EventReader(self.plan)
         yield self._started(reader, given, config)
-        for part in self.stream(
-            given,
-            config,
-            stream_mode=MODES,
-            subgraphs=True,
-            version="v2",
-            durability=self._durability(durability),
-        ):
-            yield from reader.read(part)
+        when = self._durability(durability)
+        with closing(engine(self.stream(given, config, durability=when, **_AS_EVENTS))) as parts:
+            for part in parts:
+                yield from reader.read(part)
         yield self._completed(reader, config)
 
     async def aevents(
@@ -135,16 +134,12 @@ class Pattern(PatternGraph, Generic[OutputT]):
         given = self._input(goal, session)
         reader = EventReader(self.plan)
         yield self._started(reader, given, config)
-        async for part in self.astream(
-            given,
-            config,
-            stream_mode=MODES,
-            subgraphs=True,
-            version="v2",
-            durability=self._durability(durability),
-        ):
-            for event in reader.read(part):
-                yield event
+        when = self._durability(durability)
+        parts = self.astream(given, config, durability=when, **_AS_EVENTS)
+        async with aclosing(engine(parts)) as open_parts:
+            async for part in open_parts:
+                for event in reader.read(part):
+                    yield event
         yield self._completed(reader, config)
 
     def resume(
@@ -196,13 +191,23 @@ class Pattern(PatternGraph, Generic[OutputT]):
         return self._result(output, config)
 
     def _in_thread(self, config: RunnableConfig | None, thread_id: str | None) -> RunnableConfig:
-        configurable = dict((config or {}).get("configurable") or {})
-        if not isinstance(engine(self).checkpointer, BaseCheckpointSaver):
-            if thread_id is not None:
-                problem = f"thread_id={thread_id!r} needs a checkpointer: pass checkpointer=..."
-                raise DefinitionError(repr(self.name), [problem])
-            return config or {}
-        configurable["thread_id"] = thread_id or configurable.get("thread_id") or str(uuid4())
+        bound, given = (self.config or {}).get("configurable"), (config or {}).get("configurable")
+        configurable = {**(bound or {}), **(given or {})}
+        asked = unchecked(thread_id)
+        problems = Problems(repr(self.name))
+        problems.check(
+            asked is None or (isinstance(asked, str) and bool(asked)),
+            f"thread_id must be a non-empty string or None, got {asked!r}",
+        )
+        saving = isinstance(engine(self).checkpointer, BaseCheckpointSaver)
+        problems.check(
+            saving or asked is None,
+            f"thread_id={asked!r} needs a checkpointer: pass checkpointer=...",
+        )
+        problems.raise_if_any()
+        if saving:
+            thread = thread_id or configurable.get("thread_id") or uuid4()
+            configurable["thread_id"] = str(thread)
         return {**(config or {}), "configurable": configurable}
 
     def _durability(self, asked: Durability | None) -> Durability | None:
@@ -243,7 +248,8 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if snapshot.created_at is None:
             msg = f"{self.name!r}: thread {thread_id!r} is not known to this checkpointer"
             raise RunError(f"{msg}; start it with run(..., thread_id={thread_id!r})")
-        return bool(snapshot.next)
+        # Not `snapshot.next`: it leaves out a turn that is written but not yet applied.
+        return not is_finished(snapshot.values)
 
 
 def _resuming(value: Any) -> Command[Any] | None:

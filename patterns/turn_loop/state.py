@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.types import Overwrite
+from typing_extensions import TypedDict
 
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.untyped import mapping_of
@@ -95,6 +96,7 @@ def state_schemas(
     output: dict[str, Any] = {
         "output": Annotated[Any, UntrackedValue(object)] if derived_output else Any,
         "output_class": str | None,
+        "typed_output": Annotated[object, UntrackedValue(object)],
         "rounds": int,
         "turns": int,
         accessor_key: transcript,
@@ -134,6 +136,6 @@ def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 RESERVED_KEYS = frozenset(
     {*_INPUT, "request", "referee_critiques", "failures", "rounds", "turns", "undecided", "fault"}
-    | {"output", "output_class", "stop", "usage", "tasks"}
+    | {"output", "output_class", "typed_output", "stop", "usage", "tasks"}
 )
 """Keys that a transcript cannot have."""
