@@ -143,6 +143,12 @@ def takes_three(one: Any, two: Any, three: Any) -> str:
             {"accessor_key": "stop"},
             "accessor_key must be none of the pattern's own keys, got 'stop'",
         ),
+        (
+            {"accessor_key": "__pregel_tasks"},
+            "accessor_key must not begin with '__' or hold ':', got",
+        ),
+        ({"accessor_key": "branch:to:a"}, "accessor_key must not begin with '__' or hold ':', got"),
+        ({"synthesizer_visibility": None}, "synthesizer_visibility must be a Visibility(client="),
         ({"collection_id": 3}, "collection_id must be a string or None, got 3"),
         (
             {"synthesizer_visibility": "all"},

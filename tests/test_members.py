@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import START, StateGraph
@@ -18,6 +19,7 @@ from pydantic import BaseModel
 
 from flowcompose import (
     Context,
+    DefinitionError,
     MemberError,
     Pattern,
     RosterEntry,
@@ -339,6 +341,8 @@ def test_an_interrupt_is_never_taken_for_a_failure() -> None:
         "ünï cödé",
         "two words",
         "__start__",
+        "__input__",
+        "__pregel_pull",
         "init",
         "referee",
         "synthesizer",
@@ -362,3 +366,78 @@ def test_any_name_can_be_a_members_name(name: str) -> None:
     assert [c.agent_name for c in result.contributions] == [name, "plain"] * 2
     assert result.contributions[0].text == name
     assert len(result.referee_critiques) == 2
+
+
+async def test_late_plain_functions_do_not_fill_the_loops_threads() -> None:
+    release = threading.Event()
+    late = alone(lambda turn: str(release.wait(10)), turn_timeout=0.05, on_error="skip")
+    await asyncio.gather(*(late.arun("go") for _ in range(60)))
+    quick = alone(lambda turn: "quick", turn_timeout=5)
+    assert (await quick.arun("go")).contributions[0].text == "quick"
+    release.set()
+
+
+@pytest.mark.parametrize("policy", ["skip", "stop"])
+def test_no_policy_absorbs_an_async_block_under_a_sync_run(policy: Any) -> None:
+    async def later(turn: TurnInput) -> str:
+        return "x"
+
+    with pytest.raises(MemberError, match="is async: use arun"):
+        alone(lambda turn: later(turn), on_error=policy).run("go")
+
+
+def test_a_chat_model_is_a_block_and_reads_messages() -> None:
+    model = ScriptedModel(["said"])
+    assert alone(model).run("go").contributions[0].text == "said"
+    assert model.calls[0].messages[0].text == "Goal: go"
+
+
+def test_a_chain_is_a_block() -> None:
+    def messages(turn: TurnInput) -> list[Any]:
+        return turn.messages
+
+    chain = RunnableLambda(messages) | ScriptedModel(["of a chain"])
+    assert alone(chain).run("go").contributions[0].text == "of a chain"
+
+
+def test_a_generator_function_is_refused() -> None:
+    def stream(turn: TurnInput) -> Any:
+        yield "x"
+
+    with pytest.raises(DefinitionError, match="stream is a generator function; give the whole"):
+        alone(stream)
+
+
+def test_a_graph_that_answers_with_any_message_is_heard() -> None:
+    graph = chat_graph(lambda state: {"messages": [HumanMessage("as a person")]})
+    assert alone(graph).run("go").contributions[0].text == "as a person"
+
+
+def test_a_pattern_as_synthesizer_reads_the_panel_and_gives_its_output() -> None:
+    seen: list[str] = []
+
+    def look(turn: TurnInput) -> str:
+        seen.extend(message.text for message in turn.history)
+        return "x"
+
+    inner = alone(look, synthesizer=lambda given: f"on {given.goal}", name="inner")
+    result = alone(lambda turn: "said", synthesizer=inner).run("G")
+    assert (result.output, seen) == ("on G", ["[Round 1] m: said"])
+
+
+def test_errors_can_be_pickled_with_what_they_carry() -> None:
+    def broken(turn: TurnInput) -> str:
+        raise ValueError("no")
+
+    with pytest.raises(MemberError) as caught:
+        alone(broken).run("go")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.agent_name, again.turn) == (str(caught.value), "m", 1)
+    assert again.result == caught.value.result
+
+
+def test_a_refusal_is_what_the_member_said() -> None:
+    model = ScriptedModel([AIMessage("", additional_kwargs={"refusal": "I must not."})])
+    roster = [RosterEntry(name="m")]
+    pattern = round_robin(name="p", roster=roster, max_rounds=1, synthesizer=False, model=model)
+    assert pattern.run("go").contributions[0].text == "I must not."

@@ -17,6 +17,7 @@ from flowcompose import (
     DefinitionError,
     Pattern,
     RosterEntry,
+    RunError,
     capability,
     generator,
     round_robin,
@@ -201,10 +202,13 @@ def test_a_call_whose_arguments_are_no_json_is_told_to_the_model(use: str) -> No
     assert result.contributions[0].text == "then without"
 
 
-def test_an_async_tool_under_a_sync_run_is_told_to_need_arun() -> None:
-    model = ScriptedModel([calling(("fetch", {"url": "u"})), "then without"])
-    panel_of(model, tools=[fetch]).run("go")
-    assert told(model) == [("error", "fetch is an async tool: it needs arun")]
+def test_an_async_tool_under_a_sync_run_is_refused_before_anything_runs() -> None:
+    model = ScriptedModel(["never asked"])
+    with pytest.raises(RunError, match=r"async parts \(tool 'fetch' of .*\): use arun"):
+        panel_of(model, tools=[fetch]).run("go")
+    with pytest.raises(RunError, match="tool 'fetch' of 'alone' is async: use arun"):
+        generator("alone", model=model, tools=[fetch]).invoke("go")
+    assert model.calls == []
 
 
 def test_one_failed_call_leaves_the_others_their_answers() -> None:
