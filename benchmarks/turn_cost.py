@@ -32,6 +32,7 @@ from flowcompose import RosterEntry, TurnInput, round_robin
 from flowcompose.resources.logs import append
 
 NAMES = ("a", "b", "c")
+SAVERS = ("none", "in-memory")
 TEXT = "x" * 1000
 
 
@@ -148,7 +149,7 @@ def _in_process(kind: str, given: argparse.Namespace, path: str, saver: str) -> 
     return numbers
 
 
-def _row(given: argparse.Namespace, path: str, saver: str) -> None:
+def _row(given: argparse.Namespace, path: str, saver: str) -> float:
     taken: dict[str, list[float]] = {"ring": [], "pattern": []}
     for _ in range(given.processes):
         for kind, numbers in taken.items():
@@ -156,6 +157,7 @@ def _row(given: argparse.Namespace, path: str, saver: str) -> None:
     micro = {kind: statistics.median(numbers) for kind, numbers in taken.items()}
     ratio = micro["pattern"] / micro["ring"]
     print(f"{path:<6} {saver:<13} {micro['ring']:>8.0f} {micro['pattern']:>12.0f} {ratio:>6.2f}")
+    return ratio
 
 
 def main() -> None:
@@ -164,6 +166,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=300)
     parser.add_argument("--repeats", type=int, default=7, help="runs in each process")
     parser.add_argument("--processes", type=int, default=3, help="processes for each number")
+    parser.add_argument("--hold", type=float, help="fail if a ratio is above this")
     parser.add_argument("--child", choices=["ring", "pattern"], help=argparse.SUPPRESS)
     parser.add_argument("--path", default="sync", help=argparse.SUPPRESS)
     parser.add_argument("--saver", default="none", help=argparse.SUPPRESS)
@@ -177,9 +180,9 @@ def main() -> None:
         return
     print(f"{given.turns} turns of 3 function members, us per turn")
     print(f"{'path':<6} {'checkpointer':<13} {'ring':>8} {'round_robin':>12} {'ratio':>6}")
-    for path in ("sync", "async"):
-        for saver in ("none", "in-memory"):
-            _row(given, path, saver)
+    rows = [_row(given, path, saver) for path in ("sync", "async") for saver in SAVERS]
+    if given.hold and max(rows) > given.hold:
+        sys.exit(f"a ratio of {max(rows):.2f} is above {given.hold}")
 
 
 if __name__ == "__main__":

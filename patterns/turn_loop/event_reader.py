@@ -157,7 +157,7 @@ def _path(ns: Namespace) -> tuple[str, ...]:
 def _turn_ended(
     node: _Node, error: object, result: Mapping[str, Any], where: Mapping[str, Any]
 ) -> Iterator[Event]:
-    named = {**where, "agent_name": node.agent_name}
+    named: dict[str, Any] = {**where, "agent_name": node.agent_name}
     if error:
         yield events.TurnFailed(error=str(error), **named)
     for failure in result.get("failures") or ():

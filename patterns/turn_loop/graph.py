@@ -9,9 +9,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.runnables.graph import Graph, Node
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import GraphOutput
 
-from flowcompose.core.untyped import engine
+from flowcompose.core.untyped import engine, mapping_of
 from flowcompose.patterns.turn_loop.finish import derived
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
@@ -75,10 +74,11 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def _whole(self, output: Any) -> Any:
         """Add what is derived, where a finished run was not run again but read from its thread."""
-        values = output.value if isinstance(output, GraphOutput) else output
-        if isinstance(values, dict) and values.get("stop") and "tasks" not in values:
-            values.update(derived(View(self.plan, engine(values), {})))
-        return output  # pyright: ignore[reportUnknownVariableType] - the engine's own
+        values = getattr(output, "value", output)  # of version "v2", or the mapping itself
+        known = mapping_of(values) or {}
+        if known.get("stop") and "tasks" not in known:
+            values.update(derived(View(self.plan, known, {})))
+        return output
 
     def _with_room(self, config: RunnableConfig | None) -> RunnableConfig | None:
         """Raise a recursion limit that is too low for the cap.

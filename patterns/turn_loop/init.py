@@ -124,7 +124,7 @@ def _messages_in(name: str, given: Any) -> list[BaseMessage]:
     if given is None:
         return []
     try:
-        return convert_to_messages(given if isinstance(given, list) else [given])
+        return convert_to_messages(given if isinstance(given, list) else [given])  # pyright: ignore[reportUnknownArgumentType] - any list
     except (ValueError, TypeError, NotImplementedError) as error:
         problem = f"messages cannot be read: {error}; got {given!r}"
         raise DefinitionError(repr(name), [problem]) from error

@@ -18,7 +18,6 @@ from flowcompose.core.errors import (
 from flowcompose.core.generator import generator
 from flowcompose.core.models import configure_models
 from flowcompose.core.results import Result, Stop
-from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.core.retry import Retry
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.round_robin import RoundRobinFinalShape, round_robin
@@ -26,6 +25,7 @@ from flowcompose.patterns.turn_loop.pattern import Pattern
 from flowcompose.patterns.turn_loop.plan import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 from flowcompose.resources.contributions import Contribution
+from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.resource import create_round_robin_contributions
 from flowcompose.resources.usage import Usage
 
