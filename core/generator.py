@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -17,10 +17,11 @@ from flowcompose.core.conversation import Conversation
 from flowcompose.core.definition import Problems
 from flowcompose.core.exchange import Exchange
 from flowcompose.core.functions import async_in_sync, with_context
-from flowcompose.core.models import CHAT, ModelLike, problems_of_model, resolve_model
-from flowcompose.core.prompt import Prompt, Text, problems_of_text
+from flowcompose.core.generator_checks import all_tools, problems_of_generator
+from flowcompose.core.models import CHAT, ModelLike, resolve_model
+from flowcompose.core.prompt import Prompt, Text
 from flowcompose.core.retry import Retry
-from flowcompose.core.tools import Toolbox, ToolLike, as_tool, is_list, problems_of_tools
+from flowcompose.core.tools import Toolbox, ToolLike, as_tool
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, items_of, mapping_of
 
@@ -58,7 +59,7 @@ class Generator(Runnable[Any, Any]):
         self._closing = _closing_writer(user)
         self._retry = retry
         self._stream = stream and output_schema is None
-        toolbox = Toolbox([as_tool(tool) for tool in _all_tools(tools, uses)])
+        toolbox = Toolbox([as_tool(tool) for tool in all_tools(tools, uses)])
         self._exchange = Exchange(name, toolbox, output_schema, (retry or Retry()).reasks)
 
     @property
@@ -196,40 +197,3 @@ def _messages_of(value: Any) -> Closing:
         return value.messages
     messages = (mapping_of(value) or {}).get("messages", items_of(value))
     return _as_text(value) if messages is None else convert_to_messages(messages)
-
-
-def problems_of_generator(
-    prompt: object,
-    context: object,
-    model: object,
-    output_schema: object,
-    tools: object,
-    uses: object,
-) -> list[str]:
-    """Say what is wrong with the arguments that all model calls share."""
-    problems = [*problems_of_text("prompt", prompt), *problems_of_text("context", context)]
-    problems += [] if model is None else problems_of_model(model)
-    problems += problems_of_schema(output_schema)
-    if not is_list(uses):
-        return [*problems, *problems_of_tools(tools), f"uses must be a list, got {uses!r}"]
-    problems += [
-        f"uses must hold capabilities made by capability(...), got {each!r}"
-        for each in uses
-        if not isinstance(each, Capability)
-    ]
-    installed = [each for each in uses if isinstance(each, Capability)]
-    every = _all_tools(tools, installed) if is_list(tools) else tools
-    return [*problems, *problems_of_tools(every)]
-
-
-def _all_tools(tools: Iterable[Any], uses: Iterable[Capability]) -> list[Any]:
-    """A block's own tools and those of its capabilities; the same one counts once."""
-    every: list[Any] = [*tools, *(tool for each in uses for tool in each.tools)]
-    return [tool for at, tool in enumerate(every) if not any(tool is each for each in every[:at])]
-
-
-def problems_of_schema(schema: object) -> list[str]:
-    """Say what is wrong with an `output_schema=`."""
-    if schema is None or (isinstance(schema, type) and issubclass(schema, BaseModel)):
-        return []
-    return [f"output_schema must be a pydantic model class, got {schema!r}"]

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from flowcompose.core.capability import Capability
 from flowcompose.core.context import Context
 from flowcompose.core.definition import Problems
-from flowcompose.core.generator import Generator, problems_of_generator
+from flowcompose.core.generator import Generator
+from flowcompose.core.generator_checks import problems_of_generator
 from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.models import CHAT, SYNTHESIZE, ModelLike
 from flowcompose.core.prompt import Prompt, Text, problems_of_text

@@ -16,7 +16,7 @@ from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.capability import Capability
 from flowcompose.core.conditions import Condition, Predicate
 from flowcompose.core.definition import Problems
-from flowcompose.core.generator import problems_of_generator
+from flowcompose.core.generator_checks import problems_of_generator
 from flowcompose.core.models import ModelLike, problems_of_model
 from flowcompose.core.prompt import Text, problems_of_text
 from flowcompose.core.retry import Retry
