@@ -237,9 +237,16 @@ async def test_a_model_called_by_a_function_member_streams_as_the_member() -> No
 
 
 async def test_events_of_two_runs_at_once_do_not_mix() -> None:
-    first, second = panel().events("x"), panel().events("y")
-    seen: list[tuple[events.Event, events.Event]] = list(zip(first, second, strict=True))
-    assert all(type(a) is type(b) for a, b in seen)
+    def speak(turn: TurnInput) -> str:
+        return f"{turn.goal}{turn.turn}"
+
+    pattern = panel(roster=[RosterEntry(name="m", block=speak)])
+    said: list[list[str]] = [[], []]
+    for pair in zip(pattern.events("x"), pattern.events("y"), strict=True):
+        for texts, event in zip(said, pair, strict=True):
+            if isinstance(event, events.TurnCompleted):
+                texts.append(event.contribution.text)
+    assert said == [["x1", "x2"], ["y1", "y2"]]
 
 
 def test_events_are_frozen() -> None:

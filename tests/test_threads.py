@@ -67,10 +67,16 @@ def test_two_runs_one_after_the_other_do_not_see_each_other() -> None:
 
 
 def test_runs_in_threads_do_not_see_each_other() -> None:
-    pattern = panel()
+    together = threading.Barrier(8, timeout=30)  # each turn of all eight happens at once
+
+    def speak(turn: TurnInput) -> str:
+        together.wait()
+        return echo(turn)
+
+    pattern = panel(roster=[RosterEntry(name=name, block=speak) for name in "ab"])
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(pattern.run, [f"g{number}" for number in range(40)]))
-    assert [texts(result) for result in results] == [expected(f"g{n}") for n in range(40)]
+        results = list(pool.map(pattern.run, [f"g{number}" for number in range(8)]))
+    assert [texts(result) for result in results] == [expected(f"g{n}") for n in range(8)]
 
 
 @pytest.mark.parametrize("saving", [False, True])
