@@ -125,6 +125,6 @@ def _messages_in(name: str, given: Any) -> list[BaseMessage]:
         return []
     try:
         return convert_to_messages(given if isinstance(given, list) else [given])  # pyright: ignore[reportUnknownArgumentType] - any list
-    except (ValueError, TypeError, NotImplementedError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # as the engine's reader raises them
         problem = f"messages cannot be read: {error}; got {given!r}"
         raise DefinitionError(repr(name), [problem]) from error
