@@ -11,13 +11,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import run_in_executor
 
 from flowcompose.core.context import Context
 from flowcompose.core.functions import async_in_sync, describe, is_async, with_context
 from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
+from flowcompose.core.models import is_chat_model
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import unchecked
 
@@ -92,7 +92,7 @@ class RunnableBlock:
 
     def _read_by(self, value: Any) -> Any:
         """A chat model reads messages; any other Runnable gets the value as it is."""
-        as_messages = isinstance(self.runnable, BaseChatModel) and isinstance(value, TurnInput)
+        as_messages = isinstance(value, TurnInput) and is_chat_model(self.runnable)
         return value.messages if as_messages else value
 
     def __repr__(self) -> str:

@@ -7,9 +7,8 @@ and is sent what came of it. `core/conversation.py` does the asking.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel
@@ -18,6 +17,9 @@ from flowcompose.core.conversation import AskModel, Steps, UseTools
 from flowcompose.core.errors import OutputError
 from flowcompose.core.structured import Unfit, asking_for, read_answer
 from flowcompose.core.tools import Toolbox
+
+if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
+    from langchain_core.language_models import BaseChatModel
 
 MAX_TOOL_ROUNDS = 10
 """After so many answers with tool calls, the model is asked once more, without tools."""

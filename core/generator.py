@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
@@ -24,6 +23,9 @@ from flowcompose.core.retry import Retry
 from flowcompose.core.tools import Toolbox, ToolLike, as_tool
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, items_of, mapping_of
+
+if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
+    from langchain_core.language_models import BaseChatModel
 
 Closing = str | Sequence[BaseMessage]
 User = Closing | Callable[..., Closing]

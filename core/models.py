@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-
-from langchain_core.language_models import BaseChatModel
+from typing import TYPE_CHECKING, TypeGuard, Union
 
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.providers import build_model
 
-ModelLike = str | BaseChatModel
+if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
+    from langchain_core.language_models import BaseChatModel
+
+ModelLike = Union[str, "BaseChatModel"]
 """What `model=` takes."""
 
 CHAT = "intent/chat"
@@ -73,9 +75,16 @@ def _is_intent(model: object) -> bool:
     return isinstance(model, str) and model.startswith(_PREFIX)
 
 
+def is_chat_model(value: object) -> TypeGuard[BaseChatModel]:
+    """Say whether `value` is a chat model object."""
+    from langchain_core.language_models import BaseChatModel
+
+    return isinstance(value, BaseChatModel)
+
+
 def problems_of_model(model: object) -> list[str]:
     """Say what is wrong with a `model=`, as far as can be told before a run."""
-    if isinstance(model, BaseChatModel) or (isinstance(model, str) and model.strip()):
+    if (isinstance(model, str) and model.strip()) or is_chat_model(model):
         return []
     allowed = "a chat model object, 'provider:name', 'intent/name' or 'offline'"
     return [f"model must be {allowed}, got {model!r}"]

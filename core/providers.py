@@ -11,9 +11,10 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from langchain_core.language_models import BaseChatModel
-
 from flowcompose.core.errors import DefinitionError
+
+if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
+    from langchain_core.language_models import BaseChatModel
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient

@@ -13,15 +13,17 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, RootModel, ValidationError
 
 from flowcompose.core.wire_schema import WRAP, wire_schema
+
+if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
+    from langchain_core.language_models import BaseChatModel
 
 _ENDS = ("finish_reason", "stop_reason", "done_reason")
 _CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")

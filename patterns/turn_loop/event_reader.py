@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
-from langgraph.types import GraphOutput, StreamMode
+from langgraph.types import GraphOutput
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
@@ -25,8 +25,6 @@ from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER
 from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.usage import Tokens
-
-MODES: list[StreamMode] = ["tasks", "messages", "custom", "values"]
 
 Namespace = tuple[str, ...]
 """Where a part comes from: the engine's segments, `node:task id`, outermost first."""

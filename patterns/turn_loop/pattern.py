@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, closing
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -13,21 +13,27 @@ from langgraph.types import Command, GraphOutput, StateSnapshot
 
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import MaxTurnsReached, RunError
-from flowcompose.core.events import Event, RunCompleted
 from flowcompose.core.results import Result
 from flowcompose.core.untyped import engine, unchecked
-from flowcompose.patterns.turn_loop.event_reader import MODES, EventReader
 from flowcompose.patterns.turn_loop.graph import PatternGraph
 from flowcompose.patterns.turn_loop.init import check_sync, read_request
 from flowcompose.patterns.turn_loop.outcome import is_finished, result_of
 from flowcompose.patterns.turn_loop.state import merge_session
+
+if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
+    from flowcompose.core.events import Event, RunCompleted
+    from flowcompose.patterns.turn_loop.event_reader import EventReader
 
 OutputT = TypeVar("OutputT")
 
 Durability = Literal["sync", "async", "exit"]
 GoalLike = str | Mapping[str, Any]
 
-_AS_EVENTS: dict[str, Any] = {"stream_mode": MODES, "subgraphs": True, "version": "v2"}
+_AS_EVENTS: dict[str, Any] = {
+    "stream_mode": ["tasks", "messages", "custom", "values"],
+    "subgraphs": True,
+    "version": "v2",
+}
 
 
 class Pattern(PatternGraph, Generic[OutputT]):
@@ -112,7 +118,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         """
         config = self._in_thread(config, thread_id)
         given = self._input(goal, session)
-        reader = EventReader(self.plan)
+        reader = self._reader()
         yield self._started(reader, given, config)
         when = self._durability(durability)
         with closing(engine(self.stream(given, config, durability=when, **_AS_EVENTS))) as parts:
@@ -132,7 +138,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         """`events` on the async path."""
         config = self._in_thread(config, thread_id)
         given = self._input(goal, session)
-        reader = EventReader(self.plan)
+        reader = self._reader()
         yield self._started(reader, given, config)
         when = self._durability(durability)
         parts = self.astream(given, config, durability=when, **_AS_EVENTS)
@@ -219,6 +225,11 @@ class Pattern(PatternGraph, Generic[OutputT]):
         given = dict(goal) if isinstance(goal, Mapping) else {"goal": goal}
         read_request(self.name, given)
         return given if session is None else {**given, "session": merge_session({}, [session])}
+
+    def _reader(self) -> EventReader:
+        from flowcompose.patterns.turn_loop.event_reader import EventReader
+
+        return EventReader(self.plan)
 
     def _started(self, reader: EventReader, given: dict[str, Any], config: RunnableConfig) -> Event:
         thread_id = (config.get("configurable") or {}).get("thread_id")
