@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from flowcompose.core.context import Context
+from flowcompose.core.errors import DefinitionError
 from flowcompose.core.functions import async_in_sync, describe, is_async
 
 Predicate = Callable[[Context], bool] | Callable[[Context], Awaitable[bool]]
@@ -147,4 +148,9 @@ def _bracketed(part: Condition) -> str:
 
 def as_condition(predicate: Condition | Predicate) -> Condition:
     """Give a condition for anything that `terminate_when` takes."""
-    return predicate if isinstance(predicate, Condition) else _Function(predicate)
+    if isinstance(predicate, Condition):
+        return predicate
+    if not callable(predicate) or isinstance(predicate, type):
+        problem = f"must be a condition or a function (ctx) -> bool, got {predicate!r}"
+        raise DefinitionError("a condition", [problem])
+    return _Function(predicate)

@@ -45,6 +45,8 @@ def all_tools(tools: Iterable[Any], uses: Iterable[Capability]) -> list[Any]:
 
 def problems_of_schema(schema: object) -> list[str]:
     """Say what is wrong with an `output_schema=`."""
-    if schema is None or (isinstance(schema, type) and issubclass(schema, BaseModel)):
+    if schema is None:
+        return []
+    if isinstance(schema, type) and issubclass(schema, BaseModel) and schema is not BaseModel:
         return []
     return [f"output_schema must be a pydantic model class, got {schema!r}"]

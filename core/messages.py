@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -19,6 +20,7 @@ GOAL_LABEL = "Goal: "
 """What the goal's message begins with."""
 
 
+@lru_cache(maxsize=1024)
 def slug(name: str) -> str:
     """Give `name` in the characters that providers take in a message's name, 64 at most."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:64] or "member"
@@ -32,7 +34,8 @@ def goal_message(goal: str) -> BaseMessage:
 def entry_message(entry: Entry) -> BaseMessage:
     """One contribution. The name stands in the text too: not every server passes `name` on."""
     text = f"[Round {entry['round']}] {entry['agent_name']}: {entry['text']}"
-    return HumanMessage(text, name=slug(entry["agent_name"]))
+    # Not checked again: a long transcript is written anew for every turn.
+    return HumanMessage.model_construct(content=text, name=slug(entry["agent_name"]))
 
 
 def critique_message(critique: CritiqueEntry) -> BaseMessage:

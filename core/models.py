@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeGuard, Union
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.providers import build_model
+from flowcompose.core.untyped import mapping_of
 
 if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
     from langchain_core.language_models import BaseChatModel
@@ -53,6 +54,8 @@ def configure_models(models: Mapping[str, ModelLike]) -> None:
         ```
     """
     problems = Problems("configure_models")
+    problems.check(mapping_of(models) is not None, f"models must be a mapping, got {models!r}")
+    problems.raise_if_any()
     for intent, model in models.items():
         problems.check(
             isinstance(intent, str) and bool(intent.removeprefix(_PREFIX).strip()),  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers

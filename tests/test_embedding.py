@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from pydantic import BaseModel
 
 from flowcompose import (
     DefinitionError,
@@ -379,3 +381,17 @@ def test_messages_are_read_as_the_engine_reads_them(messages: Any) -> None:
 def test_messages_that_are_none_are_refused() -> None:
     with pytest.raises(DefinitionError, match="messages cannot be read"):
         panel(1).run({"messages": [object()]})
+
+
+@pytest.mark.parametrize("synthesizer", [False, lambda given: Verdict(winner="A")])
+def test_the_output_as_a_mapping_is_plain(synthesizer: Any) -> None:
+    pattern = panel(1, synthesizer=synthesizer)
+    output = pattern.invoke({"goal": "go"})
+    del output["messages"]
+    assert json.loads(json.dumps(output)) == output
+    values = list(pattern.stream({"goal": "go"}, stream_mode="values"))
+    assert "typed_output" not in values[-1]
+
+
+class Verdict(BaseModel):
+    winner: str

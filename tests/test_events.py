@@ -323,8 +323,11 @@ async def test_a_referee_of_any_kind_streams_nothing() -> None:
     def audit(turn: TurnInput, ctx: Context) -> dict[str, str]:
         return {"critique": str(model.invoke(turn.messages, ctx.config).text)}
 
-    said = tokens(list(panel(referee=audit).events("go")))
-    assert said == {}
+    def careless(turn: TurnInput) -> dict[str, str]:
+        return {"critique": str(model.invoke(turn.messages).text)}
+
+    for referee in (audit, careless):
+        assert tokens(list(panel(referee=referee).events("go"))) == {}
 
 
 async def test_a_skipped_referee_is_told_and_paid_for() -> None:

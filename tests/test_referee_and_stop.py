@@ -15,6 +15,7 @@ from flowcompose import (
     RosterEntry,
     RunError,
     TurnInput,
+    Visibility,
     round_robin,
 )
 from flowcompose.core.conditions import max_messages, text_mention
@@ -268,3 +269,17 @@ def test_stopping_early_raises_nothing_with_on_limit_raise() -> None:
 def test_the_synthesizer_runs_after_every_kind_of_end() -> None:
     pattern = panel("a", terminate_when=max_messages(1), synthesizer=lambda given: given.rounds)
     assert pattern.run("go").output == 1
+
+
+@pytest.mark.parametrize("other", ["x", 5, None, str])
+def test_a_condition_combines_with_nothing_else(other: Any) -> None:
+    with pytest.raises(DefinitionError, match="must be a condition or a function"):
+        max_messages(1) | other
+    with pytest.raises(DefinitionError, match="must be a condition or a function"):
+        max_messages(1) & other
+
+
+@pytest.mark.parametrize("value", ["no", 1, None])
+def test_visibility_is_true_or_false(value: Any) -> None:
+    with pytest.raises(DefinitionError, match="client must be True or False, got"):
+        Visibility(client=value)

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from flowcompose import (
     RosterEntry,
     RunError,
     TurnInput,
+    configure_models,
     round_robin,
 )
 from flowcompose.core import events
@@ -451,3 +453,74 @@ def test_a_second_run_streams_no_counts_of_the_first() -> None:
     ]
     assert counts[-1] == 4
     assert set(counts[1:-1]) == {None}
+
+
+def test_a_second_run_that_died_at_its_start_is_what_resume_goes_on_with() -> None:
+    class Dying(InMemorySaver):
+        """Stops once it has stored the input of a run."""
+
+        armed = False
+
+        def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+            stored = super().put(config, checkpoint, metadata, new_versions)
+            if self.armed and metadata["source"] == "input":
+                raise KeyboardInterrupt
+            return stored
+
+    saver = Dying()
+    pattern = panel(checkpointer=saver)
+    pattern.run("first", thread_id="t")
+    saver.armed = True
+    with pytest.raises(KeyboardInterrupt):
+        pattern.run("second", thread_id="t")
+    saver.armed = False
+    assert texts(pattern.resume("t")) == expected("second")
+
+
+def test_a_run_that_found_no_model_goes_on_once_there_is_one() -> None:
+    configure_models({"chat": "offline"})
+    pattern = round_robin(
+        name="p", roster=[{"name": "a"}], max_rounds=1, checkpointer=InMemorySaver()
+    )
+    pattern.run("first", thread_id="t")
+    configure_models({})
+    with pytest.raises(DefinitionError, match="no model is configured"):
+        pattern.run("second one", thread_id="t")
+    configure_models({"chat": "offline"})
+    assert "second one" in pattern.resume("t").contributions[0].text
+    configure_models({})
+
+
+@pytest.mark.parametrize("door", ["run", "invoke"])
+def test_a_session_is_kept_as_json_whichever_way_it_came(door: str, saver: SqliteSaver) -> None:
+    def tell(turn: TurnInput, ctx: Context) -> str:
+        return str(dict(ctx.session.state))
+
+    given: dict[str, Any] = {"when": date(2026, 1, 2), "who": ("a", "b")}
+    pattern = panel(roster=[RosterEntry("a", block=tell)], max_rounds=1, checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    if door == "run":
+        pattern.run("x", thread_id="t", session=given)
+    else:
+        pattern.invoke({"goal": "x", "session": given}, config)
+    assert texts(pattern.run("x", thread_id="t")) == ["{'when': '2026-01-02', 'who': ['a', 'b']}"]
+
+
+def test_a_session_that_cannot_be_written_is_refused() -> None:
+    circle: dict[str, Any] = {}
+    circle["self"] = circle
+    with pytest.raises(DefinitionError, match="session: cannot be written as JSON"):
+        panel().run("x", session=circle)
+
+
+@pytest.mark.parametrize(("argument", "value"), [("durability", "bogus"), ("thread_id", "")])
+def test_settings_of_a_run_that_are_none_are_refused(argument: str, value: str) -> None:
+    given: dict[str, Any] = {argument: value}
+    with pytest.raises(DefinitionError, match=f"{argument} must be"):
+        panel(checkpointer=InMemorySaver()).run("x", **given)
+
+
+def test_resume_without_a_thread_is_refused() -> None:
+    none: Any = None
+    with pytest.raises(DefinitionError, match="thread_id must be a non-empty string"):
+        panel(checkpointer=InMemorySaver()).resume(none)

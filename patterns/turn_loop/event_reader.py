@@ -118,7 +118,7 @@ class EventReader:
             yield events.RunStopped(stop=Stop.model_validate(result["stop"]), **where)
 
     def _token(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> Iterator[Event]:
-        if not isinstance(message, AIMessage) or not message.text or self._hidden():
+        if not isinstance(message, AIMessage) or not message.text or self._hidden(ns):
             return
         if message.name and message.name == slug(str(metadata.get("pattern"))):
             return  # the deliverable as a message of the state, which is no token
@@ -129,10 +129,13 @@ class EventReader:
         text, message_id = str(message.text), message.id or ""
         yield events.Token(agent_name=agent_name, text=text, message_id=message_id, **where)
 
-    def _hidden(self) -> bool:
-        """The synthesizer works alone: what comes while it does is its own, however deep."""
-        return not self.plan.visibility.client and any(
-            not node.ns and node.mark.kind == SYNTHESIZER for node in self._nodes.values()
+    def _hidden(self, ns: Namespace) -> bool:
+        """Referee and synthesizer work alone: what comes while they do is theirs, however deep."""
+        hidden = (REFEREE,) if self.plan.visibility.client else (REFEREE, SYNTHESIZER)
+        return any(
+            (node.mark.kind == REFEREE and ns[: len(node.ns)] == node.ns)
+            or (node.mark.kind in hidden and not node.ns)
+            for node in self._nodes.values()
         )
 
     def _notice(self, ns: Namespace, data: Any) -> Iterator[Event]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from flowcompose.core.errors import OutputError
 from flowcompose.core.explain import explain_fields
 from flowcompose.core.messages import slug
+from flowcompose.patterns.turn_loop.deliverable import awaited
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.structured_data import class_name, to_json
@@ -29,7 +30,16 @@ def derived(view: View) -> dict[str, Any]:
     tasks = tasks_of(view.plan.collection_id, view.entries, view.failures)
     if view.plan.synthesizer is not None:
         return {"tasks": tasks}
-    return {"tasks": tasks, **_output(view.plan.raw_output(view.synthesis_input()))}
+    made = view.plan.raw_output(view.synthesis_input())
+    hand_over(view, made)
+    return {"tasks": tasks, **_output(made)}
+
+
+def hand_over(view: View, made: Any) -> None:
+    """Give the deliverable to whoever runs this pattern and waits for it."""
+    waiting = awaited(view.config)
+    if waiting is not None and waiting.plan is view.plan:
+        waiting.made[:] = [made]
 
 
 def finish_with(
@@ -40,7 +50,9 @@ def finish_with(
     Raises:
         OutputError: `made` does not fit the pattern's output schema.
     """
-    output = _output(_fitted(view.plan, made))
+    fitted = _fitted(view.plan, made)
+    hand_over(view, str(fitted.text) if isinstance(fitted, BaseMessage) else fitted)
+    output = _output(fitted)
     messages = [_message(view.plan, output["output"], message_id)]
     visible = view.plan.visibility.history
     return {
@@ -65,7 +77,7 @@ def _output(made: Any) -> dict[str, Any]:
     if isinstance(made, BaseMessage):
         made = str(made.text)
     named = class_name(made) if isinstance(made, BaseModel) else None
-    output = {"output": to_json(made), "typed_output": made}
+    output = {"output": to_json(made)}
     return output if named is None else {**output, "output_class": named}
 
 

@@ -13,6 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from flowcompose.core.untyped import engine, mapping_of
 from flowcompose.patterns.turn_loop.finish import derived
 from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.state import with_json_session
 from flowcompose.patterns.turn_loop.view import View
 
 _ENGINE_LIMIT = 10_000
@@ -49,7 +50,9 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Any]:
         """LangGraph's `stream`, with room for all turns. `events` gives typed events."""
-        parts: Iterator[Any] = engine(super()).stream(input, self._with_room(config), **kwargs)
+        parts: Iterator[Any] = engine(super()).stream(
+            with_json_session(input), self._with_room(config), **kwargs
+        )
         return parts
 
     def astream(
@@ -57,7 +60,7 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> AsyncIterator[Any]:
         """LangGraph's `astream`, with room for all turns. `aevents` gives typed events."""
         parts: AsyncIterator[Any] = engine(super()).astream(
-            input, self._with_room(config), **kwargs
+            with_json_session(input), self._with_room(config), **kwargs
         )
         return parts
 

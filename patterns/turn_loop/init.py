@@ -108,7 +108,7 @@ def read_request(name: str, given: Mapping[str, Any]) -> Request:
         asked = [message for message in history if isinstance(message, HumanMessage)]
         if not asked:
             keys = "'goal' (a string) or 'messages' with a human message"
-            has = ", ".join(key for key, value in given.items() if value is not None)
+            has = ", ".join(key for key in ("goal", "messages") if given.get(key) is not None)
             raise DefinitionError(
                 repr(name), [f"the input must have {keys}, got {has or 'nothing'}"]
             )

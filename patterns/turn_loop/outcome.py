@@ -6,11 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ValidationError
 
 from flowcompose.core.errors import OutputError
 from flowcompose.core.explain import explain_fields
 from flowcompose.core.results import Result, Stop
+from flowcompose.patterns.turn_loop.deliverable import awaited
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.contributions import Contribution
@@ -26,10 +28,10 @@ def partial_result(view: View, stop: Stop, usage: Usage | None = None) -> Result
 
 
 def result_of(
-    plan: Plan, values: Mapping[str, Any], interrupts: Sequence[Any], thread_id: str | None
+    plan: Plan, values: Mapping[str, Any], interrupts: Sequence[Any], config: RunnableConfig
 ) -> Result[Any]:
     """Read the output of a run, or the state of a thread."""
-    view = View(plan, values, {"configurable": {"thread_id": thread_id}})
+    view = View(plan, values, config)
     if interrupts or not is_finished(values):
         why = None if interrupts else "the thread stands before its end"
         waiting = partial_result(view, Stop(reason="interrupted", detail=why))
@@ -65,8 +67,9 @@ def _typed(view: View) -> Any:
     In the run itself that very object is at hand. From a thread it is read back from JSON.
     """
     plan, values = view.plan, view.state
-    if "typed_output" in values:
-        return values["typed_output"]
+    waiting = awaited(view.config)
+    if waiting is not None and waiting.made:
+        return waiting.made[0]
     if plan.synthesizer is None:
         return plan.raw_output(view.synthesis_input())
     if plan.output_schema is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -12,9 +12,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, StateSnapshot
 
 from flowcompose.core.definition import Problems
-from flowcompose.core.errors import MaxTurnsReached, RunError
+from flowcompose.core.errors import DefinitionError, MaxTurnsReached, RunError
 from flowcompose.core.results import Result
 from flowcompose.core.untyped import engine, unchecked
+from flowcompose.patterns.turn_loop.deliverable import awaiting
 from flowcompose.patterns.turn_loop.graph import PatternGraph
 from flowcompose.patterns.turn_loop.init import check_sync, read_request
 from flowcompose.patterns.turn_loop.outcome import is_finished, result_of
@@ -171,7 +172,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
             RunError: The checkpointer knows no such thread; or what `run` raises.
         """
         check_sync(self.plan)
-        config = self._in_thread(config, thread_id)
+        config = self._in_thread(config, _named(thread_id))
         snapshot = self.get_state(config)
         if not self._goes_on(snapshot, thread_id):
             return self._read(GraphOutput(snapshot.values), config)
@@ -188,7 +189,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         durability: Durability | None = None,
     ) -> Result[OutputT]:
         """`resume` on the async path."""
-        config = self._in_thread(config, thread_id)
+        config = self._in_thread(config, _named(thread_id))
         snapshot = await self.aget_state(config)
         if not self._goes_on(snapshot, thread_id):
             return self._read(GraphOutput(snapshot.values), config)
@@ -214,9 +215,12 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if saving:
             thread = thread_id or configurable.get("thread_id") or uuid4()
             configurable["thread_id"] = str(thread)
-        return {**(config or {}), "configurable": configurable}
+        return awaiting({**(config or {}), "configurable": configurable}, self.plan)
 
     def _durability(self, asked: Durability | None) -> Durability | None:
+        if asked is not None and asked not in get_args(Durability):
+            problem = f"durability must be 'sync', 'async' or 'exit', got {asked!r}"
+            raise DefinitionError(repr(self.name), [problem])
         return asked or (
             "sync" if isinstance(engine(self).checkpointer, BaseCheckpointSaver) else None
         )
@@ -224,7 +228,8 @@ class Pattern(PatternGraph, Generic[OutputT]):
     def _input(self, goal: GoalLike, session: Mapping[str, Any] | None) -> dict[str, Any]:
         given = dict(goal) if isinstance(goal, Mapping) else {"goal": goal}
         read_request(self.name, given)
-        return given if session is None else {**given, "session": merge_session({}, [session])}
+        merged = merge_session({}, [given.get("session"), session])
+        return {**given, "session": merged} if merged else given
 
     def _reader(self) -> EventReader:
         from flowcompose.patterns.turn_loop.event_reader import EventReader
@@ -237,8 +242,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
     def _read(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
         interrupts = [each.value for each in output.interrupts]
-        thread_id = (config.get("configurable") or {}).get("thread_id")
-        return result_of(self.plan, output.value, interrupts, thread_id)
+        return result_of(self.plan, output.value, interrupts, config)
 
     def _result(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
         result = self._read(output, config)
@@ -259,9 +263,16 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if snapshot.created_at is None:
             msg = f"{self.name!r}: thread {thread_id!r} is not known to this checkpointer"
             raise RunError(f"{msg}; start it with run(..., thread_id={thread_id!r})")
-        # Not `snapshot.next`: it leaves out a turn that is written but not yet applied.
-        return not is_finished(snapshot.values)
+        # `next` leaves out a turn that is written but not yet applied; and what the last run of
+        # the thread left stands in the values until the first node of this one has cleared it.
+        pending = bool(snapshot.next or snapshot.tasks)
+        return pending or not is_finished(snapshot.values)
 
 
 def _resuming(value: Any) -> Command[Any] | None:
     return None if value is None else Command(resume=value)
+
+
+def _named(thread_id: str) -> str:
+    """There is no thread to resume without a name."""
+    return "" if unchecked(thread_id) is None else thread_id

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.conditions import Condition
+from flowcompose.core.definition import Problems
 from flowcompose.core.generator import Generator
 from flowcompose.core.panel import Panel
 from flowcompose.patterns.turn_loop.names import member_nodes, own_node
@@ -32,10 +33,20 @@ class Visibility:
         client: Whether its tokens show in the run's events.
         history: Whether its message is handed on in `messages`, to a conversation that the
             pattern is a part of.
+
+    Raises:
+        DefinitionError: One of them is no bool.
     """
 
     client: bool = True
     history: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither True nor False: a text would count as True."""
+        problems = Problems("Visibility")
+        for name, value in (("client", self.client), ("history", self.history)):
+            problems.check(type(value) is bool, f"{name} must be True or False, got {value!r}")
+        problems.raise_if_any()
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,25 @@ def merge_session(old: dict[str, Any], writes: Sequence[Any]) -> dict[str, Any]:
         new = mapping_of({} if write is None else write)
         if new is None:
             raise DefinitionError("session", [f"must be a mapping or None, got {write!r}"])
-        merged.update(to_json(new))
+        merged.update(new)
     return merged
+
+
+def with_json_session(given: Any) -> Any:
+    """Give a run's input with its session as JSON: what else stands in it is no thread's to keep.
+
+    Raises:
+        DefinitionError: It is no mapping, or cannot be written as JSON.
+    """
+    keys = mapping_of(given)
+    if keys is None or keys.get("session") is None:
+        return given
+    session = merge_session({}, [keys["session"]])
+    try:
+        return {**keys, "session": to_json(session)}
+    except (ValueError, RecursionError) as error:
+        problem = f"cannot be written as JSON: {error}"
+        raise DefinitionError("session", [problem]) from error
 
 
 Goal = Annotated[str, EphemeralValue(str)]
@@ -96,7 +113,6 @@ def state_schemas(
     output: dict[str, Any] = {
         "output": Annotated[Any, UntrackedValue(object)] if derived_output else Any,
         "output_class": str | None,
-        "typed_output": Annotated[object, UntrackedValue(object)],
         "rounds": int,
         "turns": int,
         accessor_key: transcript,
@@ -136,6 +152,6 @@ def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 RESERVED_KEYS = frozenset(
     {*_INPUT, "request", "referee_critiques", "failures", "rounds", "turns", "undecided", "fault"}
-    | {"output", "output_class", "typed_output", "stop", "usage", "tasks"}
+    | {"output", "output_class", "stop", "usage", "tasks"}
 )
 """Keys that a transcript cannot have."""

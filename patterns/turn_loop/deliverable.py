@@ -1,0 +1,37 @@
+"""The way of a finished deliverable to the caller, as the object that it is.
+
+State holds its JSON. Reading that back is no projection for every model (a validator may
+scale a number once more), so a run hands the object itself to whoever runs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from flowcompose.patterns.turn_loop.plan import Plan
+
+# The engine keeps what begins so out of checkpoints and traces.
+_KEY = "__flowcompose_deliverable"
+
+
+@dataclass
+class Deliverable:
+    """Waits for the deliverable of one run of one pattern; of those inside it takes none."""
+
+    plan: Plan
+    made: list[Any] = field(default_factory=list[Any])
+
+
+def awaiting(config: RunnableConfig, plan: Plan) -> RunnableConfig:
+    """Give the config of a run whose deliverable is waited for."""
+    configurable = {**(config.get("configurable") or {}), _KEY: Deliverable(plan)}
+    return {**config, "configurable": configurable}
+
+
+def awaited(config: RunnableConfig) -> Deliverable | None:
+    """Give what waits for the deliverable in this run, if anybody does."""
+    found: Any = (config.get("configurable") or {}).get(_KEY)
+    return found if isinstance(found, Deliverable) else None
