@@ -274,9 +274,9 @@ def test_the_synthesizer_runs_after_every_kind_of_end() -> None:
 @pytest.mark.parametrize("other", ["x", 5, None, str])
 def test_a_condition_combines_with_nothing_else(other: Any) -> None:
     with pytest.raises(DefinitionError, match="must be a condition or a function"):
-        max_messages(1) | other
+        _ = max_messages(1) | other
     with pytest.raises(DefinitionError, match="must be a condition or a function"):
-        max_messages(1) & other
+        _ = max_messages(1) & other
 
 
 @pytest.mark.parametrize("value", ["no", 1, None])
