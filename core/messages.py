@@ -34,8 +34,7 @@ def goal_message(goal: str) -> BaseMessage:
 def entry_message(entry: Entry) -> BaseMessage:
     """One contribution. The name stands in the text too: not every server passes `name` on."""
     text = f"[Round {entry['round']}] {entry['agent_name']}: {entry['text']}"
-    # Not checked again: a long transcript is written anew for every turn.
-    return HumanMessage.model_construct(content=text, name=slug(entry["agent_name"]))
+    return HumanMessage(text, name=slug(entry["agent_name"]))
 
 
 def critique_message(critique: CritiqueEntry) -> BaseMessage:
