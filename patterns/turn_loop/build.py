@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.constants import END, START
 from langgraph.graph import StateGraph
@@ -13,14 +13,12 @@ from flowcompose.core.stream import NODE, NodeMark
 from flowcompose.core.untyped import engine
 from flowcompose.patterns.turn_loop.init import InitStep
 from flowcompose.patterns.turn_loop.node import Step, StepNode, graph_node
+from flowcompose.patterns.turn_loop.pattern import Pattern
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.referee import REFEREE, RefereeStep
 from flowcompose.patterns.turn_loop.state import state_schemas
 from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER, SynthesizerStep
 from flowcompose.patterns.turn_loop.turn import TurnStep
-
-if TYPE_CHECKING:
-    from flowcompose.patterns.turn_loop.pattern import Pattern
 
 
 class PatternBuilder(StateGraph[Any, Any, Any, Any]):
@@ -40,8 +38,6 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
 
     def compile(self, *args: Any, **kwargs: Any) -> Pattern[Any]:
         """Compile as any StateGraph; what comes out is a `Pattern`."""
-        from flowcompose.patterns.turn_loop.pattern import Pattern
-
         kwargs.setdefault("name", self.plan.name)
         compiled = engine(super()).compile(*args, **kwargs)
         return Pattern[Any].adopt(compiled, self.plan)

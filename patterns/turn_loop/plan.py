@@ -1,4 +1,7 @@
-"""A pattern's whole definition, checked and ready to compile. A run never writes to it."""
+"""A pattern's whole definition, checked and ready to compile.
+
+A run writes nothing to it, but for the names of members that were warned about.
+"""
 
 from __future__ import annotations
 
