@@ -25,18 +25,21 @@ class NodeMark(NamedTuple):
     """The turns of a round."""
     key: str
     """Where the transcript is."""
+    hidden: bool = False
+    """Whether what is said in it is nobody's to see."""
 
     def write(self) -> str:
         """Give it as a string."""
-        return f"{self.kind}|{self.node}|{self.per_round or ''}|{self.key}"
+        fields = (self.kind, self.node, self.per_round or "", self.hidden or "", self.key)
+        return "|".join(map(str, fields))
 
     @classmethod
     def read(cls, mark: object) -> NodeMark | None:
         """Read it back, if it is one."""
-        if not isinstance(mark, str) or mark.count("|") < 3:
+        if not isinstance(mark, str) or mark.count("|") < 4:
             return None
-        kind, node, per_round, key = mark.split("|", 3)
-        return cls(kind, node, int(per_round) if per_round else None, key)
+        kind, node, per_round, hidden, key = mark.split("|", 4)
+        return cls(kind, node, int(per_round) if per_round else None, key, bool(hidden))
 
 
 Kind = Literal["emitted", "tool_called", "tool_returned", "turn_retried"]

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from flowcompose.core.errors import FlowComposeError, RunError
-from flowcompose.patterns.turn_loop.pattern import GoalLike, Pattern
+from flowcompose.core.pattern import GoalLike, Pattern
 from flowcompose.runner.entry import INTERRUPTED
 from flowcompose.runner.explain import explain
 from flowcompose.runner.follow import follow

@@ -461,4 +461,4 @@ def test_no_key_in_the_repr_of_a_model_and_of_what_holds_one(
     )
     assert isinstance(model, ChatOpenAI)
     assert "gpt-4o" in repr(panel)
-    assert [part for part in (repr(model), repr(panel), str(panel.plan)) if SECRET in part] == []
+    assert [part for part in (repr(model), repr(panel), str(panel.program)) if SECRET in part] == []

@@ -13,6 +13,7 @@ from flowcompose.core.blocks import BlockLike
 from flowcompose.core.capability import Capability
 from flowcompose.core.conditions import Condition, Predicate
 from flowcompose.core.models import CHAT, ModelLike
+from flowcompose.core.pattern import Pattern
 from flowcompose.core.prompt import Text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
@@ -23,7 +24,6 @@ from flowcompose.patterns.round_robin._definition import (
 )
 from flowcompose.patterns.turn_loop.build import PatternBuilder
 from flowcompose.patterns.turn_loop.options import Synthesizer
-from flowcompose.patterns.turn_loop.pattern import Pattern
 from flowcompose.patterns.turn_loop.plan import Ask, OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape

@@ -9,12 +9,13 @@ from langgraph.constants import END, START
 from langgraph.graph import StateGraph
 
 from flowcompose.core.graph_block import GraphBlock
+from flowcompose.core.node import Step, StepNode, graph_node
+from flowcompose.core.pattern import Pattern
 from flowcompose.core.stream import NODE, NodeMark
 from flowcompose.core.untyped import engine
 from flowcompose.patterns.turn_loop.init import InitStep
-from flowcompose.patterns.turn_loop.node import Step, StepNode, graph_node
-from flowcompose.patterns.turn_loop.pattern import Pattern
 from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.program import LoopProgram
 from flowcompose.patterns.turn_loop.referee import REFEREE, RefereeStep
 from flowcompose.patterns.turn_loop.state import state_schemas
 from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER, SynthesizerStep
@@ -40,7 +41,7 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         """Compile as any StateGraph; what comes out is a `Pattern`."""
         kwargs.setdefault("name", self.plan.name)
         compiled = engine(super()).compile(*args, **kwargs)
-        return Pattern[Any].adopt(compiled, self.plan)
+        return Pattern[Any].adopt(compiled, LoopProgram(self.plan))
 
     def _add_steps(self) -> None:
         plan = self.plan
@@ -75,7 +76,8 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         reads: Any = "turn",
     ) -> None:
         """Add a node that says in its metadata who speaks in it."""
-        mark = NodeMark(kind, node, self.plan.schedule.turns_per_round, self.plan.key)
+        hidden = kind == REFEREE or (kind == SYNTHESIZER and not self.plan.visibility.client)
+        mark = NodeMark(kind, node, self.plan.schedule.turns_per_round, self.plan.key, hidden)
         metadata = {"pattern": self.plan.name, NODE: mark.write()}
         if agent_name:
             metadata |= {"agent_name": agent_name, "lc_agent_name": agent_name}

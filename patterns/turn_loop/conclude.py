@@ -11,9 +11,9 @@ from langgraph.types import Command
 from flowcompose.core.conditions import Condition
 from flowcompose.core.errors import RunError
 from flowcompose.core.explain import explain
+from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
 from flowcompose.patterns.turn_loop.finish import finish
-from flowcompose.patterns.turn_loop.node import Goto
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.schedule import Decision

@@ -9,10 +9,10 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ValidationError
 
+from flowcompose.core.deliverable import hand_over
 from flowcompose.core.errors import OutputError
 from flowcompose.core.explain import explain_fields
 from flowcompose.core.messages import slug
-from flowcompose.patterns.turn_loop.deliverable import awaited
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.structured_data import class_name, to_json
@@ -31,15 +31,8 @@ def derived(view: View) -> dict[str, Any]:
     if view.plan.synthesizer is not None:
         return {"tasks": tasks}
     made = view.plan.raw_output(view.synthesis_input())
-    hand_over(view, made)
+    hand_over(view.config, view.plan, made)
     return {"tasks": tasks, **_output(made)}
-
-
-def hand_over(view: View, made: Any) -> None:
-    """Give the deliverable to whoever runs this pattern and waits for it."""
-    waiting = awaited(view.config)
-    if waiting is not None and waiting.plan is view.plan:
-        waiting.made[:] = [made]
 
 
 def finish_with(
@@ -51,7 +44,8 @@ def finish_with(
         OutputError: `made` does not fit the pattern's output schema.
     """
     fitted = _fitted(view.plan, made)
-    hand_over(view, str(fitted.text) if isinstance(fitted, BaseMessage) else fitted)
+    words = isinstance(fitted, BaseMessage)
+    hand_over(view.config, view.plan, str(fitted.text) if words else fitted)
     output = _output(fitted)
     messages = [_message(view.plan, output["output"], message_id)]
     visible = view.plan.visibility.history

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Overwrite
@@ -13,13 +12,13 @@ from langgraph.types import Overwrite
 from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.explain import explain
 from flowcompose.core.generator import Generator
+from flowcompose.core.node import Goto
+from flowcompose.core.program import check_sync
+from flowcompose.core.request import read_request
 from flowcompose.patterns.turn_loop.conclude import Conclusion
-from flowcompose.patterns.turn_loop.node import Goto
 from flowcompose.patterns.turn_loop.plan import Plan
-from flowcompose.patterns.turn_loop.state import Request, reset_of
+from flowcompose.patterns.turn_loop.state import reset_of
 from flowcompose.patterns.turn_loop.view import View
-
-Messages = Sequence[AnyMessage]
 
 
 class InitStep:
@@ -31,7 +30,7 @@ class InitStep:
 
     def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Open a run on the sync path."""
-        check_sync(self.plan)
+        check_sync(self.plan.name, self.plan.async_parts)
         view, update = self._open(state, config)
         try:
             decision = self.plan.schedule.first(view.context("", 1))
@@ -86,45 +85,3 @@ class InitStep:
         for block in [*(m.block for m in plan.members), plan.referee, plan.synthesizer]:
             if isinstance(block, Generator):
                 yield block
-
-
-def check_sync(plan: Plan) -> None:
-    """Raise a `RunError` that names all async parts of a pattern that is run on the sync path."""
-    if plan.async_parts:
-        parts = ", ".join(plan.async_parts)
-        msg = f"{plan.name!r} has async parts ({parts}): use arun, ainvoke, aresume or aevents"
-        raise RunError(msg)
-
-
-def read_request(name: str, given: Mapping[str, Any]) -> Request:
-    """Read the goal and the conversation before it from a run's input.
-
-    Raises:
-        DefinitionError: There is neither a goal nor a human message, or the goal is no text.
-    """
-    goal = given.get("goal")
-    history = _messages_in(name, given.get("messages"))
-    if goal is None:
-        asked = [message for message in history if isinstance(message, HumanMessage)]
-        if not asked:
-            keys = "'goal' (a string) or 'messages' with a human message"
-            has = ", ".join(key for key in ("goal", "messages") if given.get(key) is not None)
-            raise DefinitionError(
-                repr(name), [f"the input must have {keys}, got {has or 'nothing'}"]
-            )
-        history = [message for message in history if message is not asked[-1]]
-        goal = str(asked[-1].text)
-    if not isinstance(goal, str):
-        raise DefinitionError(repr(name), [f"the goal must be a string, got {goal!r}"])
-    return Request(goal=goal, history=history)
-
-
-def _messages_in(name: str, given: Any) -> list[BaseMessage]:
-    """Read what LangGraph's own messages channel reads: one message, or a list of them."""
-    if given is None:
-        return []
-    try:
-        return convert_to_messages(given if isinstance(given, list) else [given])  # pyright: ignore[reportUnknownArgumentType] - any list
-    except (ValueError, TypeError, RuntimeError) as error:  # as the engine's reader raises them
-        problem = f"messages cannot be read: {error}; got {given!r}"
-        raise DefinitionError(repr(name), [problem]) from error

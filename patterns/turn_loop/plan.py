@@ -16,8 +16,8 @@ from flowcompose.core.blocks import Block
 from flowcompose.core.conditions import Condition
 from flowcompose.core.definition import Problems
 from flowcompose.core.generator import Generator
+from flowcompose.core.names import member_nodes, own_node
 from flowcompose.core.panel import Panel
-from flowcompose.patterns.turn_loop.names import member_nodes, own_node
 from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.patterns.turn_loop.schedule import Schedule
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape, SynthesisInput

@@ -14,10 +14,10 @@ from flowcompose.core.context import Context
 from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.explain import explain
 from flowcompose.core.functions import AsyncOnlyError
+from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
-from flowcompose.patterns.turn_loop.node import Goto
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View

@@ -7,7 +7,7 @@ the last run's answer for new input.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
@@ -17,57 +17,15 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
-from flowcompose.core.errors import DefinitionError
-from flowcompose.core.untyped import mapping_of
+from flowcompose.core.request import Request
+from flowcompose.core.session import SessionState
 from flowcompose.resources.contributions import Entry
 from flowcompose.resources.critiques import CritiqueEntry
-from flowcompose.resources.logs import constant_channel, log_channel, update_channel
-from flowcompose.resources.structured_data import to_json
+from flowcompose.resources.logs import constant_channel, log_channel
 from flowcompose.resources.tasks import Failure
-
-
-class Request(TypedDict):
-    """What a run was started with."""
-
-    goal: str
-    history: list[BaseMessage]
-
-
-def merge_session(old: dict[str, Any], writes: Sequence[Any]) -> dict[str, Any]:
-    """Update the thread's session with what runs bring.
-
-    Raises:
-        DefinitionError: What came is no mapping.
-    """
-    merged = dict(old)
-    for write in writes:
-        new = mapping_of({} if write is None else write)
-        if new is None:
-            raise DefinitionError("session", [f"must be a mapping or None, got {write!r}"])
-        merged.update(new)
-    return merged
-
-
-def with_json_session(given: Any) -> Any:
-    """Give a run's input with its session as JSON: what else stands in it is no thread's to keep.
-
-    Raises:
-        DefinitionError: It is no mapping, or cannot be written as JSON.
-    """
-    keys = mapping_of(given)
-    if keys is None or keys.get("session") is None:
-        return given
-    session = merge_session({}, [keys["session"]])
-    try:
-        return {**keys, "session": to_json(session)}
-    except (ValueError, RecursionError) as error:
-        problem = f"cannot be written as JSON: {error}"
-        raise DefinitionError("session", [problem]) from error
-
 
 Goal = Annotated[str, EphemeralValue(str)]
 Messages = Annotated[list[BaseMessage], EphemeralValue(list)]
-SessionState = Annotated[dict[str, Any], update_channel(merge_session)]
 
 # Functional syntax throughout: the transcript's key is the user's to name.
 _INPUT: dict[str, Any] = {"goal": Goal, "messages": Messages, "session": SessionState}

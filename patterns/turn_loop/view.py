@@ -13,10 +13,10 @@ from langgraph.constants import TAG_NOSTREAM
 
 from flowcompose.core.context import Context
 from flowcompose.core.panel import Panel
+from flowcompose.core.request import Request
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.shape import SynthesisInput
-from flowcompose.patterns.turn_loop.state import Request
 from flowcompose.resources.contributions import Contribution, Entry
 from flowcompose.resources.critiques import CritiqueEntry, Critiques
 from flowcompose.resources.tasks import Failure

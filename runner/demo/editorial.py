@@ -19,8 +19,8 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from flowcompose.core.models import ModelLike
+from flowcompose.core.pattern import Pattern
 from flowcompose.patterns.round_robin import create_referee, round_robin
-from flowcompose.patterns.turn_loop.pattern import Pattern
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 
 ROSTER = (

@@ -17,11 +17,11 @@ from flowcompose.core.errors import (
 )
 from flowcompose.core.generator import generator
 from flowcompose.core.models import configure_models
+from flowcompose.core.pattern import Pattern
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.retry import Retry
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.round_robin import RoundRobinFinalShape, round_robin
-from flowcompose.patterns.turn_loop.pattern import Pattern
 from flowcompose.patterns.turn_loop.plan import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 from flowcompose.resources.contributions import Contribution

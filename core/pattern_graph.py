@@ -1,4 +1,4 @@
-"""The engine's side of a pattern: a compiled graph that knows its plan."""
+"""The engine's side of a pattern: a compiled graph that knows its program."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.runnables.graph import Graph, Node
 from langgraph.graph.state import CompiledStateGraph
 
+from flowcompose.core.program import Program
+from flowcompose.core.session import with_json_session
 from flowcompose.core.untyped import engine, mapping_of
-from flowcompose.patterns.turn_loop.finish import derived
-from flowcompose.patterns.turn_loop.plan import Plan
-from flowcompose.patterns.turn_loop.state import with_json_session
-from flowcompose.patterns.turn_loop.view import View
 
 _ENGINE_LIMIT = 10_000
 """Supersteps that the engine allows by itself, about."""
@@ -23,17 +21,17 @@ _ENGINE_LIMIT = 10_000
 class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph with room for all its turns, that is drawn and copied as a pattern."""
 
-    plan: Plan
+    program: Program
 
     @classmethod
-    def adopt(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], plan: Plan) -> Self:
+    def adopt(cls, compiled: CompiledStateGraph[Any, Any, Any, Any], program: Program) -> Self:
         """Make a pattern of what `StateGraph.compile` gave, which picks its class itself."""
         pattern = cls.__new__(cls)
-        engine(pattern).__dict__.update(vars(compiled), plan=plan)
+        engine(pattern).__dict__.update(vars(compiled), program=program)
         return pattern
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
-        """Give a copy, as `with_config` does; the engine's own would forget the plan."""
+        """Give a copy, as `with_config` does; the engine's own would forget the program."""
         pattern = self.__class__.__new__(self.__class__)
         engine(pattern).__dict__.update(vars(self), **(update or {}))
         return pattern
@@ -73,14 +71,14 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return Graph(nodes=plain, edges=drawn.edges).draw_mermaid()
 
     def __repr__(self) -> str:
-        return self.plan.description
+        return self.program.description
 
     def _whole(self, output: Any) -> Any:
         """Add what is derived, where a finished run was not run again but read from its thread."""
         values = getattr(output, "value", output)  # of version "v2", or the mapping itself
         known = mapping_of(values) or {}
-        if known.get("stop") and "tasks" not in known:
-            values.update(derived(View(self.plan, known, {})))
+        if self.program.is_finished(known):
+            values.update(self.program.derived(known))
         return output
 
     def _with_room(self, config: RunnableConfig | None) -> RunnableConfig | None:
@@ -89,7 +87,7 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         A chain or a tool hands down langchain-core's 25, which would end a long run early; the
         pattern has a cap of its own.
         """
-        steps = self.plan.max_steps
+        steps = self.program.max_steps
         given = (config, self.config, var_child_runnable_config.get())
         limits = (each["recursion_limit"] for each in given if each and "recursion_limit" in each)
         limit = next(limits, _ENGINE_LIMIT)

@@ -11,23 +11,21 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from flowcompose.patterns.turn_loop.plan import Plan
-
 # The engine keeps what begins so out of checkpoints and traces.
 _KEY = "__flowcompose_deliverable"
 
 
 @dataclass
 class Deliverable:
-    """Waits for the deliverable of one run of one pattern; of those inside it takes none."""
+    """Waits for the deliverable of one run of one program; of those inside it takes none."""
 
-    plan: Plan
+    owner: object
     made: list[Any] = field(default_factory=list[Any])
 
 
-def awaiting(config: RunnableConfig, plan: Plan) -> RunnableConfig:
+def awaiting(config: RunnableConfig, owner: object) -> RunnableConfig:
     """Give the config of a run whose deliverable is waited for."""
-    configurable = {**(config.get("configurable") or {}), _KEY: Deliverable(plan)}
+    configurable = {**(config.get("configurable") or {}), _KEY: Deliverable(owner)}
     return {**config, "configurable": configurable}
 
 
@@ -35,3 +33,10 @@ def awaited(config: RunnableConfig) -> Deliverable | None:
     """Give what waits for the deliverable in this run, if anybody does."""
     found: Any = (config.get("configurable") or {}).get(_KEY)
     return found if isinstance(found, Deliverable) else None
+
+
+def hand_over(config: RunnableConfig, owner: object, made: Any) -> None:
+    """Give the deliverable to whoever runs `owner` and waits for it."""
+    waiting = awaited(config)
+    if waiting is not None and waiting.owner is owner:
+        waiting.made[:] = [made]

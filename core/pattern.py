@@ -12,18 +12,17 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, StateSnapshot
 
 from flowcompose.core.definition import Problems
-from flowcompose.core.errors import DefinitionError, MaxTurnsReached, RunError
+from flowcompose.core.deliverable import awaiting
+from flowcompose.core.errors import DefinitionError, RunError
+from flowcompose.core.pattern_graph import PatternGraph
+from flowcompose.core.program import check_sync
 from flowcompose.core.results import Result
+from flowcompose.core.session import merge_session
 from flowcompose.core.untyped import engine, unchecked
-from flowcompose.patterns.turn_loop.deliverable import awaiting
-from flowcompose.patterns.turn_loop.graph import PatternGraph
-from flowcompose.patterns.turn_loop.init import check_sync, read_request
-from flowcompose.patterns.turn_loop.outcome import is_finished, result_of
-from flowcompose.patterns.turn_loop.state import merge_session
 
 if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
+    from flowcompose.core.event_reader import EventReader
     from flowcompose.core.events import Event, RunCompleted
-    from flowcompose.patterns.turn_loop.event_reader import EventReader
 
 OutputT = TypeVar("OutputT")
 
@@ -171,7 +170,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
             DefinitionError: The pattern has no checkpointer.
             RunError: The checkpointer knows no such thread; or what `run` raises.
         """
-        check_sync(self.plan)
+        check_sync(self.name, self.program.async_parts)
         config = self._in_thread(config, _named(thread_id))
         snapshot = self.get_state(config)
         if not self._goes_on(snapshot, thread_id):
@@ -215,7 +214,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if saving:
             thread = thread_id or configurable.get("thread_id") or uuid4()
             configurable["thread_id"] = str(thread)
-        return awaiting({**(config or {}), "configurable": configurable}, self.plan)
+        return awaiting({**(config or {}), "configurable": configurable}, self.program.deliverer)
 
     def _durability(self, asked: Durability | None) -> Durability | None:
         if asked is not None and asked not in get_args(Durability):
@@ -226,34 +225,31 @@ class Pattern(PatternGraph, Generic[OutputT]):
         )
 
     def _input(self, goal: GoalLike, session: Mapping[str, Any] | None) -> dict[str, Any]:
-        given = dict(goal) if isinstance(goal, Mapping) else {"goal": goal}
-        read_request(self.name, given)
+        given = self.program.read_input(goal)
         merged = merge_session({}, [given.get("session"), session])
         return {**given, "session": merged} if merged else given
 
     def _reader(self) -> EventReader:
-        from flowcompose.patterns.turn_loop.event_reader import EventReader
+        from flowcompose.core.event_reader import EventReader
 
-        return EventReader(self.plan)
+        return EventReader(self.name)
 
     def _started(self, reader: EventReader, given: dict[str, Any], config: RunnableConfig) -> Event:
         thread_id = (config.get("configurable") or {}).get("thread_id")
-        return reader.started(read_request(self.name, given)["goal"], thread_id)
+        return reader.started(self.program.goal_of(given), thread_id)
 
     def _read(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
         interrupts = [each.value for each in output.interrupts]
-        return result_of(self.plan, output.value, interrupts, config)
+        return self.program.result(output.value, interrupts, config)
 
     def _result(self, output: GraphOutput[Any], config: RunnableConfig) -> Result[Any]:
         result = self._read(output, config)
-        if self.plan.on_limit == "raise" and result.stop.reason in ("max_rounds", "max_turns"):
-            msg = f"{self.name!r} reached its cap after {result.turns} turns ({result.stop.reason})"
-            raise MaxTurnsReached(msg, result=result)
+        self.program.check_limit(result)
         return result
 
     def check_limit(self, output: Mapping[str, Any], config: RunnableConfig) -> None:
         """Raise `MaxTurnsReached` for a run inside another pattern, if that was asked for."""
-        if self.plan.on_limit == "raise" and output.get("stop"):
+        if output.get("stop"):
             self._result(GraphOutput(output), config)
 
     def _completed(self, reader: EventReader, config: RunnableConfig) -> RunCompleted:
@@ -266,7 +262,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         # `next` leaves out a turn that is written but not yet applied; and what the last run of
         # the thread left stands in the values until the first node of this one has cleared it.
         pending = bool(snapshot.next or snapshot.tasks)
-        return pending or not is_finished(snapshot.values)
+        return pending or not self.program.is_finished(snapshot.values)
 
 
 def _resuming(value: Any) -> Command[Any] | None:

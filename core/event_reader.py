@@ -15,13 +15,10 @@ from langgraph.types import GraphOutput
 from flowcompose.core import events
 from flowcompose.core.events import Event
 from flowcompose.core.messages import slug
+from flowcompose.core.names import member_of
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.stream import MARK, NODE, NodeMark
 from flowcompose.core.untyped import mapping_of
-from flowcompose.patterns.turn_loop.names import member_of
-from flowcompose.patterns.turn_loop.plan import Plan
-from flowcompose.patterns.turn_loop.referee import REFEREE
-from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER
 from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.usage import Tokens
@@ -48,8 +45,8 @@ class _Node(NamedTuple):
 class EventReader:
     """Reads the stream of one run. It keeps where each nested run is, and nothing else."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.output: GraphOutput[Any] = GraphOutput({})
         self._base: Namespace | None = None
         self._now: dict[Namespace, tuple[int, int]] = {}
@@ -57,7 +54,7 @@ class EventReader:
 
     def started(self, goal: str, thread_id: str | None) -> events.RunStarted:
         """The first event."""
-        return events.RunStarted(pattern=self.plan.name, goal=goal, thread_id=thread_id)
+        return events.RunStarted(pattern=self.name, goal=goal, thread_id=thread_id)
 
     def completed(self, result: Result[Any]) -> events.RunCompleted:
         """The last event."""
@@ -112,7 +109,7 @@ class EventReader:
         result: Mapping[str, Any] = task.get("result") or {}
         if node.mark.kind == "turn":
             yield from _turn_ended(node, task.get("error"), result, where)
-        elif node.mark.kind == REFEREE:
+        elif node.mark.kind == "referee":
             yield from _audited(result, {**where, "agent_name": node.agent_name})
         if result.get("stop"):
             yield events.RunStopped(stop=Stop.model_validate(result["stop"]), **where)
@@ -130,12 +127,9 @@ class EventReader:
         yield events.Token(agent_name=agent_name, text=text, message_id=message_id, **where)
 
     def _hidden(self, ns: Namespace) -> bool:
-        """Referee and synthesizer work alone: what comes while they do is theirs, however deep."""
-        hidden = (REFEREE,) if self.plan.visibility.client else (REFEREE, SYNTHESIZER)
+        """Referees and the like work alone: what comes while they do is theirs, however deep."""
         return any(
-            (node.mark.kind == REFEREE and ns[: len(node.ns)] == node.ns)
-            or (node.mark.kind in hidden and not node.ns)
-            for node in self._nodes.values()
+            node.mark.hidden and ns[: len(node.ns)] == node.ns for node in self._nodes.values()
         )
 
     def _notice(self, ns: Namespace, data: Any) -> Iterator[Event]:
