@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from flowcompose.core.definition import Problems
 from flowcompose.core.models import ModelLike, problems_of_model
 from flowcompose.core.prompt import Text, problems_of_text
+from flowcompose.core.resource_use import (
+    ResourceMap,
+    ResourcesLike,
+    problems_of_resources,
+    read_resources,
+)
 from flowcompose.core.tools import ToolLike, problems_of_tools
 
 
 @dataclass(frozen=True)
 class Capability:
-    """Tools, prompt sections and a model that are installed together. Made by `capability`."""
+    """What is installed together: tools, prompt sections, a model. Made by `capability`."""
 
     name: str
     tools: tuple[ToolLike, ...] = ()
     context: Text | None = None
     instructions: Text | None = None
     model: ModelLike | None = None
+    resources: ResourceMap = field(default_factory=dict[str, Any])
 
 
 def capability(
@@ -29,8 +37,9 @@ def capability(
     context: Text | None = None,
     instructions: Text | None = None,
     model: ModelLike | None = None,
+    resources: ResourcesLike = (),
 ) -> Capability:
-    """Bundle tools, context, instructions and a model, to install with `uses=[...]`.
+    """Bundle tools, prompt sections, a model and resources, to install with `uses=[...]`.
 
     Choose it when several patterns or generators need the same bundle; for one of them, give
     it the arguments directly. What a block says for itself wins over its capabilities.
@@ -41,6 +50,8 @@ def capability(
         context: A section of the system message: text, or a function of the input (and ctx).
         instructions: A further section, under the heading of the instructions.
         model: Used where the block names no model; the first capability with one wins.
+        resources: What its tools and texts use: a list of resources, or a mapping of the key
+            for `ctx.resources` to the resource.
 
     Raises:
         DefinitionError: An argument is not of its kind; all problems are listed.
@@ -61,5 +72,7 @@ def capability(
     problems.extend(problems_of_text("context", context))
     problems.extend(problems_of_text("instructions", instructions))
     problems.extend([] if model is None else problems_of_model(model))
+    problems.extend(problems_of_resources(resources))
     problems.raise_if_any()
-    return Capability(name, tuple(tools), context, instructions, model)
+    used = read_resources(resources)
+    return Capability(name, tuple(tools), context, instructions, model, used)

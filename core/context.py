@@ -9,24 +9,18 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel
 
+from flowcompose.core.ledger import Ledger
 from flowcompose.core.meter import Meter
 from flowcompose.core.panel import Panel
+from flowcompose.core.resource_state import ResourceError
+from flowcompose.core.resource_use import ResourceMap
 from flowcompose.core.resource_views import Resources
 from flowcompose.core.source import Outside, Source
 from flowcompose.core.stream import emit
 from flowcompose.resources.contributions import Transcript
 from flowcompose.resources.critiques import CritiqueEntry, Critiques
-from flowcompose.resources.resource import ContributionsState
 from flowcompose.resources.usage import Usage
-
-
-class RunInput(BaseModel):
-    """What a pattern was started with."""
-
-    goal: str
-    """What the panel works on; may be empty."""
 
 
 class RunState:
@@ -61,7 +55,7 @@ class Context:
     Predicates get it as their only argument, blocks as their second one if they take two.
     """
 
-    __slots__ = ("_config", "_source", "abandoned", "agent_name", "meter", "state")
+    __slots__ = ("_config", "_source", "abandoned", "agent_name", "meter", "read_only", "state")
 
     def __init__(self, source: Source, agent_name: str = "", round: int = 1, turn: int = 1) -> None:
         self._source = source
@@ -74,11 +68,22 @@ class Context:
         """Counts the tokens of this turn."""
         self.abandoned = False
         """Whether the turn was given up; a sync block may still be at work in its thread."""
+        self.read_only = False
+        """Whether this is asked for a decision, which may read resources but not write them."""
 
     @classmethod
-    def outside(cls, config: RunnableConfig | None = None) -> Context:
-        """The context of a block that is used on its own, outside any run."""
-        return cls(Outside(config or {}))
+    def outside(
+        cls, config: RunnableConfig | None = None, resources: ResourceMap | None = None
+    ) -> Context:
+        """The context of a block that is used on its own, outside any run.
+
+        Called by something that runs in a step of ours, as a generator in a chain is, the
+        block shares the resources of that step.
+        """
+        config, resources = config or {}, resources or {}
+        found = Ledger.found(config)
+        shared = found is not None and all(map(found.knows, resources.values()))
+        return cls(Outside(config, found if found and shared else Ledger(resources, None, config)))
 
     @property
     def goal(self) -> str:
@@ -86,9 +91,9 @@ class Context:
         return self._source.goal
 
     @property
-    def input(self) -> RunInput:
-        """The pattern's input."""
-        return RunInput(goal=self.goal)
+    def input(self) -> Any:
+        """What the run was started with: of a pattern, an object with `.goal`."""
+        return self._source.input
 
     @property
     def history(self) -> Sequence[BaseMessage]:
@@ -129,13 +134,29 @@ class Context:
         return self._source.usage()
 
     @property
+    def ledger(self) -> Ledger:
+        """The resources of the step, as the machinery sees them."""
+        return self._source.ledger
+
+    @property
     def resources(self) -> Resources:
-        """Shared state: `ctx.resources["contributions"].state.entries`."""
-        panel = self.panel
-        if panel.contributions is None:
-            return Resources({})
-        state = ContributionsState(self.contributions)
-        return Resources({panel.accessor_key: (panel.contributions, state)})
+        """Shared state: `ctx.resources["contributions"].state.entries`.
+
+        A resource that a block names is read as `ctx.resources[it].state`, and written with
+        `.patch(field=...)` or `.set(state)`.
+        """
+        own = self.panel.contributions
+        live = None if own is None else (own, self._source.entries)
+        return Resources(self._source.ledger, live, self._check_writable)
+
+    def _check_writable(self) -> None:
+        """Refuse to write where nothing would come of it."""
+        if self.read_only:
+            msg = "a condition reads resources, it does not write them: write in a block"
+            raise ResourceError(msg)
+        if self.abandoned:
+            msg = "the turn was given up: what it writes now is nobody's"
+            raise ResourceError(msg)
 
     def emit(self, data: Any) -> None:
         """Send `data` to whoever follows the run's events, as an `Emitted` event."""

@@ -16,9 +16,10 @@ from flowcompose.core.conversation import Conversation
 from flowcompose.core.definition import Problems
 from flowcompose.core.exchange import Exchange
 from flowcompose.core.functions import async_in_sync, with_context
-from flowcompose.core.generator_checks import all_tools, problems_of_generator
+from flowcompose.core.generator_checks import all_resources, all_tools, problems_of_generator
 from flowcompose.core.models import CHAT, ModelLike, resolve_model
 from flowcompose.core.prompt import Prompt, Text
+from flowcompose.core.resource_use import ResourceMap, ResourcesLike
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import Toolbox, ToolLike, as_tool
 from flowcompose.core.turn_input import TurnInput
@@ -50,6 +51,7 @@ class Generator(Runnable[Any, Any]):
         retry: Retry | None,
         stream: bool,
         default_model: str = CHAT,
+        resources: ResourcesLike = (),
     ) -> None:
         self.name: str = name  # pyright: ignore[reportIncompatibleVariableOverride] - never None here
         self.schema = output_schema
@@ -63,6 +65,8 @@ class Generator(Runnable[Any, Any]):
         self._stream = stream and output_schema is None
         toolbox = Toolbox([as_tool(tool) for tool in all_tools(tools, uses)])
         self._exchange = Exchange(name, toolbox, output_schema, (retry or Retry()).reasks)
+        # Conflicts among them are found with the pattern or flow, which knows them all.
+        self.resources: ResourceMap = all_resources(resources, tools, uses)
 
     @property
     def async_tools(self) -> tuple[str, ...]:
@@ -85,11 +89,19 @@ class Generator(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain."""
-        return self.run(input, Context.outside(config))
+        ctx = Context.outside(config, self.resources)
+        ctx.ledger.load()
+        value = self.run(input, ctx)
+        ctx.ledger.save()
+        return value
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain, on the async path."""
-        return await self.arun(input, Context.outside(config))
+        ctx = Context.outside(config, self.resources)
+        await ctx.ledger.aload()
+        value = await self.arun(input, ctx)
+        await ctx.ledger.asave()
+        return value
 
     def model_for(self, ctx: Context) -> BaseChatModel:
         """Give the model that a call in this context would ask.
@@ -143,6 +155,7 @@ def generator(
     uses: Sequence[Capability] = (),
     context: Text | None = None,
     retry: Retry | None = None,
+    resources: ResourcesLike = (),
 ) -> Generator:
     """Make a model call into a block: a roster member, a referee, a synthesizer.
 
@@ -161,6 +174,8 @@ def generator(
         context: A further section of the system message.
         retry: How often to ask again. None for the default, and for no attempts besides those
             of a client that has retries of its own.
+        resources: What its prompts and tools use: a list of resources, or a mapping of the key
+            for `ctx.resources` to the resource.
 
     Returns:
         The block. It gives the answer's text, or an object of `output_schema`.
@@ -178,7 +193,9 @@ def generator(
         ```
     """
     problems = Problems(f"generator {name!r}")
-    problems.extend(problems_of_generator(prompt, context, model, output_schema, tools, uses))
+    problems.extend(
+        problems_of_generator(prompt, context, model, output_schema, tools, uses, resources)
+    )
     problems.raise_if_any()
     return Generator(
         name,
@@ -191,6 +208,7 @@ def generator(
         context=context,
         retry=retry,
         stream=True,
+        resources=resources,
     )
 
 

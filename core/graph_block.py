@@ -11,12 +11,17 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.protocol import PregelProtocol
 
 from flowcompose.core.context import Context
+from flowcompose.core.deliverable import awaited, awaiting
 from flowcompose.core.messages import goal_message, happenings
+from flowcompose.core.pattern_graph import PatternGraph
+from flowcompose.core.program import Program
+from flowcompose.core.resource_use import ResourceMap, resources_of
 from flowcompose.core.stream import NODE
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, mapping_of
 from flowcompose.resources.structured_data import revive
 from flowcompose.resources.usage import Tokens
+from flowcompose.resources.writes import WRITES
 
 AnyGraph = PregelProtocol[Any, Any, Any, Any]
 """A compiled graph of any state."""
@@ -41,6 +46,25 @@ class Capped(Protocol):
         ...
 
 
+@runtime_checkable
+class HasGraph(Protocol):
+    """Something that is a block as a graph, as a flow is."""
+
+    def as_graph(self) -> AnyGraph:
+        """Give the graph."""
+        ...
+
+
+@runtime_checkable
+class Transcribed(Protocol):
+    """A program with a transcript."""
+
+    @property
+    def transcript(self) -> str:
+        """The key of the transcript, in the program's resources and in its output."""
+        ...
+
+
 class GraphBlock:
     """Gives a graph `messages`, or `goal` and `messages` if it has a goal as patterns do."""
 
@@ -49,7 +73,7 @@ class GraphBlock:
     def __init__(self, graph: AnyGraph) -> None:
         self.graph = graph
         self.name = graph.get_name()
-        self._keys = _input_keys(graph)
+        self._keys = input_keys(graph)
         if not self._keys & {"goal", "messages"}:
             msg = (
                 f"the graph {self.name!r} must take 'messages' or 'goal', "
@@ -57,17 +81,32 @@ class GraphBlock:
             )
             raise TypeError(msg)
 
+    @property
+    def resources(self) -> ResourceMap:
+        """What the blocks inside use, and the transcript, if this is a pattern or a flow."""
+        return resources_of(self.graph)
+
+    @property
+    def _program(self) -> Program | None:
+        return self.graph.program if isinstance(self.graph, PatternGraph) else None
+
     def run(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph."""
         given = self._given(value, ctx)
-        output = engine(self.graph).invoke(given, self._inner(ctx.config))
-        return self._read(output, given, ctx)
+        config = self._inner(ctx)
+        output = engine(self.graph).invoke(given, config)
+        self._take_over(output, ctx)
+        ctx.ledger.load()  # what was saved inside, of the user's resources
+        return self._read(output, given, ctx, config)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph on the async path."""
         given = self._given(value, ctx)
-        output = await engine(self.graph).ainvoke(given, self._inner(ctx.config))
-        return self._read(output, given, ctx)
+        config = self._inner(ctx)
+        output = await engine(self.graph).ainvoke(given, config)
+        self._take_over(output, ctx)
+        await ctx.ledger.aload()
+        return self._read(output, given, ctx, config)
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         said = [*happenings(ctx.contributions.raw, ctx.critiques)]
@@ -79,19 +118,36 @@ class GraphBlock:
             return {"messages": value.messages}
         return {"messages": [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(_DELIVER)]}
 
-    def _inner(self, config: RunnableConfig) -> RunnableConfig:
+    def _inner(self, ctx: Context) -> RunnableConfig:
         """The config for what runs inside, whose nodes are none of ours.
 
         A pattern inside has rounds and turns of its own. A chain's limit of 25 steps was not
         meant for the graphs of members.
         """
+        config = ctx.ledger.handed_down(ctx.config)
         metadata = {**(config.get("metadata") or {}), NODE: ""}
         if "goal" in self._keys:
             metadata = {key: metadata[key] for key in metadata if key not in ("round", "turn")}
         limit = max(config.get("recursion_limit") or 0, _STEPS)
-        return {**config, "metadata": metadata, "recursion_limit": limit}
+        inner: RunnableConfig = {**config, "metadata": metadata, "recursion_limit": limit}
+        program = self._program
+        return inner if program is None else awaiting(inner, program.deliverer)
 
-    def _read(self, output: object, given: dict[str, Any], ctx: Context) -> Any:
+    def _take_over(self, output: object, ctx: Context) -> None:
+        """Write what was written inside, and keep the transcript where later steps know it.
+
+        A finished run gives it all at once, so a run that is killed inside and resumed loses
+        nothing of it and repeats nothing.
+        """
+        values, program = mapping_of(output) or {}, self._program
+        ctx.ledger.add(values.get(WRITES), self.resources)
+        if isinstance(program, Transcribed) and (entries := values.get(program.transcript)):
+            own = self.resources[program.transcript]
+            ctx.ledger.record(program.transcript, own, entries)
+
+    def _read(
+        self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
+    ) -> Any:
         """Take the graph's answer: its structured one, its `output`, or its last words."""
         values = mapping_of(output)
         if values is None:
@@ -104,6 +160,11 @@ class GraphBlock:
         else:
             for message in said:
                 ctx.meter.add(message)
+        if said:
+            ctx.meter.message_id = said[-1].id
+        waiting = awaited(config)
+        if waiting is not None and waiting.made:
+            return waiting.made[0]
         structured = values.get("structured_response", values.get("output"))
         if structured is not None:
             return revive(structured, values.get("output_class"))
@@ -117,7 +178,8 @@ def _new_answers(output: dict[str, Any], given: dict[str, Any]) -> list[AIMessag
     return [m for m in messages if isinstance(m, AIMessage) and m.id not in known]
 
 
-def _input_keys(graph: AnyGraph) -> set[str]:
+def input_keys(graph: AnyGraph) -> set[str]:
+    """Give the keys of the input that a graph takes."""
     if isinstance(graph, CompiledStateGraph):
         builder = engine(graph).builder
         return set(builder.schemas[builder.input_schema])

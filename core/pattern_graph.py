@@ -13,6 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from flowcompose.core.program import Program
 from flowcompose.core.session import with_json_session
 from flowcompose.core.untyped import engine, mapping_of
+from flowcompose.resources.writes import WRITES
 
 _ENGINE_LIMIT = 10_000
 """Supersteps that the engine allows by itself, about."""
@@ -74,9 +75,14 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return self.program.description
 
     def _whole(self, output: Any) -> Any:
-        """Add what is derived, where a finished run was not run again but read from its thread."""
+        """Add what is derived, where a finished run was not run again but read from its thread.
+
+        Nobody asked for the key of what was written to resources where nothing was.
+        """
         values = getattr(output, "value", output)  # of version "v2", or the mapping itself
         known = mapping_of(values) or {}
+        if known.get(WRITES) == {}:
+            del values[WRITES]
         if self.program.is_finished(known):
             values.update(self.program.derived(known))
         return output

@@ -8,11 +8,20 @@ from typing import Any, Protocol
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel
 
+from flowcompose.core.ledger import Ledger
 from flowcompose.core.panel import Panel
 from flowcompose.resources.contributions import Entry
 from flowcompose.resources.critiques import CritiqueEntry
 from flowcompose.resources.usage import Usage
+
+
+class RunInput(BaseModel):
+    """What a pattern was started with."""
+
+    goal: str
+    """What the panel works on; may be empty."""
 
 
 class Source(Protocol):
@@ -24,6 +33,11 @@ class Source(Protocol):
     @property
     def goal(self) -> str:
         """What the panel works on."""
+        ...
+
+    @property
+    def input(self) -> Any:
+        """What the run was started with: a pattern's `RunInput`, or the value of a flow."""
         ...
 
     @property
@@ -51,6 +65,11 @@ class Source(Protocol):
         """What the default blocks have in common."""
         ...
 
+    @property
+    def ledger(self) -> Ledger:
+        """The resources of the step; one for all contexts that are made in it."""
+        ...
+
     def usage(self) -> Usage:
         """The tokens spent so far."""
         ...
@@ -65,7 +84,9 @@ class Outside:
     """No run at all: what a block sees that is used on its own."""
 
     config: RunnableConfig
+    ledger: Ledger = field(default_factory=lambda: Ledger({}, None, {}))
     goal: str = ""
+    input: RunInput = field(default_factory=lambda: RunInput(goal=""))
     history: Sequence[BaseMessage] = ()
     entries: Sequence[Entry] = ()
     critiques: Sequence[CritiqueEntry] = ()

@@ -1,9 +1,10 @@
-"""Shared state that a pattern writes and others may read."""
+"""Shared state: what it is, and the one resource that a pattern writes by itself."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
 
 from flowcompose.resources.contributions import Transcript
 
@@ -19,6 +20,8 @@ class Resource(Generic[StateT]):
     name: str
     schema: type[StateT]
     scope: Scope = "session"
+    initial: Callable[[], dict[str, Any]] = field(default=dict[str, Any], repr=False)
+    """Gives the state as JSON where nothing was written yet."""
 
 
 @dataclass(frozen=True)
@@ -61,3 +64,8 @@ def create_round_robin_contributions() -> Resource[ContributionsState]:
         ```
     """
     return Resource("contributions", ContributionsState)
+
+
+def is_transcript(resource: Resource[Any]) -> bool:
+    """Say whether a resource is a transcript, which only its pattern writes."""
+    return resource.schema is ContributionsState

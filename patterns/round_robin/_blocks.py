@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -256,7 +257,7 @@ def _block(
         model=model,
         output_schema=output_schema,
         tools=tools,
-        uses=[Capability(u.name, tools=u.tools, model=u.model) for u in uses],
+        uses=[replace(u, context=None, instructions=None) for u in uses],
         context=None,
         retry=retry,
         stream=stream,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flowcompose.core.blocks import Block, BlockLike
-from flowcompose.core.capability import Capability
 from flowcompose.core.conditions import Condition, as_condition
 from flowcompose.core.definition import Problems
 from flowcompose.core.models import CHAT
@@ -30,6 +29,7 @@ from flowcompose.patterns.turn_loop.options import (
     read_block,
 )
 from flowcompose.patterns.turn_loop.plan import Plan, Visibility, final_shape
+from flowcompose.patterns.turn_loop.resources import used_resources
 from flowcompose.patterns.turn_loop.roster import Member, RosterEntry, read_roster
 from flowcompose.resources.resource import (
     ContributionsState,
@@ -73,7 +73,10 @@ def define(written: RoundRobinWritten) -> Plan:
     own = written.synthesizer
     synthesizer = None if own is False else read_block(problems, "synthesizer", own)
     problems.raise_if_any()
-    return _plan(written, members, referee, _default(written) if own is None else synthesizer)
+    plan = _plan(written, members, referee, _default(written) if own is None else synthesizer)
+    resources = used_resources(problems, f"round_robin {written.name!r}", plan)
+    problems.raise_if_any()
+    return replace(plan, resources=resources)
 
 
 def _plan(
@@ -134,7 +137,7 @@ def _default(written: RoundRobinWritten) -> Block:
 
 def _forwarded(written: RoundRobinWritten) -> dict[str, Any]:
     """What default blocks get; the texts reach them by the shared system message."""
-    bare = [Capability(u.name, tools=u.tools, model=u.model) for u in written.uses]
+    bare = [replace(u, context=None, instructions=None) for u in written.uses]
     model = None if written.model == CHAT else written.model  # before that of a capability
     return {"model": model, "uses": bare, "tools": written.tools, "retry": written.retry}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from flowcompose.core.context import RunInput as RoundRobinInput
+from flowcompose.core.source import RunInput as RoundRobinInput
 from flowcompose.patterns.turn_loop.referee import RefereeOutput
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape
 from flowcompose.resources.contributions import ContributionEntry

@@ -38,7 +38,7 @@ class Conclusion:
         """Decide on the sync path."""
         self._raise_fault(view)
         now = view.after(update)
-        ctx = now.context("", now.turns)
+        ctx = now.decision_context(now.turns)
         asking = "the schedule"
         try:
             decision: Decision | None = self.plan.schedule.ended(speaker, ctx)
@@ -56,7 +56,7 @@ class Conclusion:
         """Decide on the async path."""
         self._raise_fault(view)
         now = view.after(update)
-        ctx = now.context("", now.turns)
+        ctx = now.decision_context(now.turns)
         asking = "the schedule"
         try:
             decision: Decision | None = self.plan.schedule.ended(speaker, ctx)

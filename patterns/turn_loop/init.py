@@ -19,6 +19,7 @@ from flowcompose.patterns.turn_loop.conclude import Conclusion
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.state import reset_of
 from flowcompose.patterns.turn_loop.view import View
+from flowcompose.resources.writes import WRITES
 
 
 class InitStep:
@@ -32,8 +33,9 @@ class InitStep:
         """Open a run on the sync path."""
         check_sync(self.plan.name, self.plan.async_parts)
         view, update = self._open(state, config)
+        view.ledger.load()
         try:
-            decision = self.plan.schedule.first(view.context("", 1))
+            decision = self.plan.schedule.first(view.decision_context(1))
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -43,8 +45,9 @@ class InitStep:
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Open a run on the async path."""
         view, update = self._open(state, config)
+        await view.ledger.aload()
         try:
-            decision = await self.plan.schedule.afirst(view.context("", 1))
+            decision = await self.plan.schedule.afirst(view.decision_context(1))
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -63,10 +66,12 @@ class InitStep:
             "request": request,
             self.plan.key: [],
             "session": state.get("session"),
+            WRITES: state.get(WRITES),
         }
         view = View(self.plan, fresh, config)
         self._check_models(view)
         opening = {"request": Overwrite(request), self.plan.key: Overwrite([])}
+        opening |= view.ledger.opening()
         return view, {**reset_of(state), **opening}
 
     def _check_models(self, view: View) -> None:

@@ -18,6 +18,7 @@ from flowcompose.core.definition import Problems
 from flowcompose.core.generator import Generator
 from flowcompose.core.names import member_nodes, own_node
 from flowcompose.core.panel import Panel
+from flowcompose.core.resource_use import ResourceMap
 from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.patterns.turn_loop.schedule import Schedule
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape, SynthesisInput
@@ -74,6 +75,8 @@ class Plan:
     on_limit: OnLimit = "result"
     turn_timeout: float | None = None
     listener: Listener = field(default_factory=Listener)
+    resources: ResourceMap = field(default_factory=dict[str, Any])
+    """What the blocks use, and the pattern's own transcript, by key."""
 
     @property
     def name(self) -> str:

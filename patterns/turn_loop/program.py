@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 
 from flowcompose.core.errors import MaxTurnsReached
 from flowcompose.core.request import read_request
+from flowcompose.core.resource_use import ResourceMap
 from flowcompose.core.results import Result
 from flowcompose.core.untyped import mapping_of
 from flowcompose.patterns.turn_loop.finish import derived
@@ -43,6 +44,16 @@ class LoopProgram:
     def async_parts(self) -> tuple[str, ...]:
         """What of it only works with `arun`."""
         return self.plan.async_parts
+
+    @property
+    def resources(self) -> ResourceMap:
+        """What the blocks use, and the pattern's own transcript, by key."""
+        return self.plan.resources
+
+    @property
+    def transcript(self) -> str:
+        """The key of the pattern's own transcript, in its resources and in its output."""
+        return self.plan.key
 
     @property
     def deliverer(self) -> object:

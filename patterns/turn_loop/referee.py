@@ -49,10 +49,13 @@ class RefereeStep:
         """Audit on the sync path."""
         view = View(self.plan, state, config)
         if state.get("undecided"):
+            view.ledger.load()
             return self.conclusion.run(view, {}, self._last_speaker(view))
         ctx = view.unstreamed().context(REFEREE, view.turns)
         try:
+            view.ledger.load()
             update = self._said(self.block.run(view.turn_input(ctx), ctx), ctx)
+            view.ledger.save()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -65,10 +68,13 @@ class RefereeStep:
         """Audit on the async path."""
         view = View(self.plan, state, config)
         if state.get("undecided"):
+            await view.ledger.aload()
             return await self.conclusion.arun(view, {}, self._last_speaker(view))
         ctx = view.unstreamed().context(REFEREE, view.turns)
         try:
+            await view.ledger.aload()
             update = self._said(await self.block.arun(view.turn_input(ctx), ctx), ctx)
+            await view.ledger.asave()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -84,10 +90,11 @@ class RefereeStep:
     def _said(self, value: Any, ctx: Context) -> Update:
         critique = RefereeOutput.model_validate(value).critique
         entry = CritiqueEntry(round=ctx.state.round, critique=critique, usage=ctx.meter.as_json())
-        return {"referee_critiques": [entry]}
+        return {"referee_critiques": [entry], **ctx.ledger.update()}
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
         """Note the attempt, which was paid for, or raise if that is the policy."""
+        ctx.ledger.discard()
         text = explain(error)
         attempt = CritiqueEntry(
             round=ctx.state.round, critique="", usage=ctx.meter.as_json(), error=text

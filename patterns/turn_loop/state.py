@@ -23,6 +23,7 @@ from flowcompose.resources.contributions import Entry
 from flowcompose.resources.critiques import CritiqueEntry
 from flowcompose.resources.logs import constant_channel, log_channel
 from flowcompose.resources.tasks import Failure
+from flowcompose.resources.writes import WRITES, ResourceWrites
 
 Goal = Annotated[str, EphemeralValue(str)]
 Messages = Annotated[list[BaseMessage], EphemeralValue(list)]
@@ -67,6 +68,7 @@ def state_schemas(
         "stop": dict[str, Any] | None,
         "undecided": bool,
         "fault": Annotated[Exception, UntrackedValue(Exception)],
+        WRITES: ResourceWrites,
     }
     output: dict[str, Any] = {
         "output": Annotated[Any, UntrackedValue(object)] if derived_output else Any,
@@ -80,6 +82,7 @@ def state_schemas(
         "usage": dict[str, Any],
         "tasks": Annotated[list[dict[str, Any]], UntrackedValue(list)],
         "messages": Messages,
+        WRITES: ResourceWrites,
     }
     return Schemas(
         _schema("State", {**_INPUT, **turn, **output}),
@@ -110,6 +113,6 @@ def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 RESERVED_KEYS = frozenset(
     {*_INPUT, "request", "referee_critiques", "failures", "rounds", "turns", "undecided", "fault"}
-    | {"output", "output_class", "stop", "usage", "tasks"}
+    | {"output", "output_class", "stop", "usage", "tasks", WRITES}
 )
 """Keys that a transcript cannot have."""

@@ -40,22 +40,28 @@ class SynthesizerStep:
         view = View(self.plan, state, config)
         ctx = self._context(view)
         try:
-            return self._made(self.block.run(view.synthesis_input(), ctx), view, ctx)
+            view.ledger.load()
+            goto = self._made(self.block.run(view.synthesis_input(), ctx), view, ctx)
+            view.ledger.save()
         except GraphBubbleUp:
             raise
         except Exception as error:
             raise self._failed(error, view, ctx) from _cause(error)
+        return goto
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Make the deliverable on the async path."""
         view = View(self.plan, state, config)
         ctx = self._context(view)
         try:
-            return self._made(await self.block.arun(view.synthesis_input(), ctx), view, ctx)
+            await view.ledger.aload()
+            goto = self._made(await self.block.arun(view.synthesis_input(), ctx), view, ctx)
+            await view.ledger.asave()
         except GraphBubbleUp:
             raise
         except Exception as error:
             raise self._failed(error, view, ctx) from _cause(error)
+        return goto
 
     def _context(self, view: View) -> Context:
         hidden = not self.plan.visibility.client
@@ -65,7 +71,7 @@ class SynthesizerStep:
         if isinstance(value, BaseMessage) and ctx.meter.tokens is None:
             ctx.meter.add(value)
         update = finish_with(view, value, ctx.meter.tokens, ctx.meter.message_id)
-        return Command(update=update, goto=END)
+        return Command(update={**update, **ctx.ledger.update()}, goto=END)
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> RunError:
         stop = Stop.model_validate(view.state["stop"])

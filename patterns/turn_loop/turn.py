@@ -40,10 +40,13 @@ class TurnStep:
         """Speak on the sync path."""
         view = View(self.plan, state, config)
         if state.get("undecided"):
+            view.ledger.load()
             return self.conclusion.run(view, {}, self.name)
         ctx = view.context(self.name, view.turns + 1)
         try:
+            view.ledger.load()
             update = self._said(self.block.run(view.turn_input(ctx), ctx), view, ctx)
+            view.ledger.save()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -55,10 +58,13 @@ class TurnStep:
         """Speak on the async path."""
         view = View(self.plan, state, config)
         if state.get("undecided"):
+            await view.ledger.aload()
             return await self.conclusion.arun(view, {}, self.name)
         ctx = view.context(self.name, view.turns + 1)
         try:
+            await view.ledger.aload()
             update = self._said(await self.block.arun(view.turn_input(ctx), ctx), view, ctx)
+            await view.ledger.asave()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -69,9 +75,10 @@ class TurnStep:
     def _said(self, value: Any, view: View, ctx: Context) -> Update:
         spoken = self.plan.listener.hear(value, self.name, ctx)
         entry = entry_of(spoken, ctx, view.started_at)
-        return {self.plan.key: [entry]}
+        return {self.plan.key: [entry], **view.ledger.update()}
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
+        view.ledger.discard()
         failure = Failure(
             round=ctx.state.round,
             turn=ctx.state.turn,

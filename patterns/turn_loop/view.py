@@ -12,8 +12,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from flowcompose.core.context import Context
+from flowcompose.core.ledger import Ledger
 from flowcompose.core.panel import Panel
 from flowcompose.core.request import Request
+from flowcompose.core.source import RunInput
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.shape import SynthesisInput
@@ -21,6 +23,7 @@ from flowcompose.resources.contributions import Contribution, Entry
 from flowcompose.resources.critiques import CritiqueEntry, Critiques
 from flowcompose.resources.tasks import Failure
 from flowcompose.resources.usage import Tokens, Usage
+from flowcompose.resources.writes import WRITES
 
 _NOTHING: Mapping[str, Any] = {}
 _NO_REQUEST = Request(goal="", history=[])
@@ -29,7 +32,7 @@ _NO_REQUEST = Request(goal="", history=[])
 class View:
     """Reads state, with an update laid over it that the engine has not applied yet."""
 
-    __slots__ = ("config", "plan", "started_at", "state", "update")
+    __slots__ = ("config", "ledger", "plan", "started_at", "state", "update")
 
     def __init__(
         self,
@@ -37,16 +40,20 @@ class View:
         state: Mapping[str, Any],
         config: RunnableConfig,
         update: Mapping[str, Any] = _NOTHING,
+        ledger: Ledger | None = None,
     ) -> None:
         self.plan = plan
         self.state = state
         self.config = config
         self.update = update
+        self.ledger = ledger or Ledger(
+            plan.resources, state.get(WRITES), config, {plan.key: state.get(plan.key) or ()}
+        )
         self.started_at = time.time()
 
     def after(self, update: Mapping[str, Any]) -> View:
         """The run as it is once `update` has been applied."""
-        return View(self.plan, self.state, self.config, update)
+        return View(self.plan, self.state, self.config, update, self.ledger)
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -92,6 +99,11 @@ class View:
         return self.request["goal"]
 
     @property
+    def input(self) -> RunInput:
+        """What the pattern was started with."""
+        return RunInput(goal=self.goal)
+
+    @property
     def history(self) -> Sequence[BaseMessage]:
         """The conversation before the run."""
         return self.request["history"]
@@ -109,6 +121,12 @@ class View:
     def context(self, agent_name: str, turn: int) -> Context:
         """What a block or a predicate of turn `turn` sees."""
         return Context(self, agent_name, self.plan.round_of(turn), turn)
+
+    def decision_context(self, turn: int) -> Context:
+        """What the schedule and `terminate_when` see: it may not write."""
+        ctx = self.context("", turn)
+        ctx.read_only = True
+        return ctx
 
     def turn_input(self, ctx: Context) -> TurnInput:
         """What the member or the referee of this context receives."""
@@ -144,7 +162,7 @@ class View:
     def unstreamed(self) -> View:
         """The same moment, for a block whose tokens are nobody's to see."""
         tags = [*(self.config.get("tags") or []), TAG_NOSTREAM]
-        return View(self.plan, self.state, {**self.config, "tags": tags}, self.update)
+        return View(self.plan, self.state, {**self.config, "tags": tags}, self.update, self.ledger)
 
     def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
         """The config under which this turn calls models: it says who asks, and when."""

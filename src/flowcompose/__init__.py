@@ -15,9 +15,12 @@ from flowcompose.core.errors import (
     OutputError,
     RunError,
 )
+from flowcompose.core.flow import Flow
 from flowcompose.core.generator import generator
+from flowcompose.core.handler import handler
 from flowcompose.core.models import configure_models
 from flowcompose.core.pattern import Pattern
+from flowcompose.core.resource_factory import resource
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.retry import Retry
 from flowcompose.core.turn_input import TurnInput
@@ -34,12 +37,15 @@ __all__ = [  # noqa: RUF022 - in groups, for reading
     "round_robin",
     "RosterEntry",
     "Visibility",
-    # blocks, and what they receive
+    # flows, blocks, and what they receive
+    "Flow",
     "generator",
+    "handler",
     "capability",
     "Context",
     "TurnInput",
     # shared state
+    "resource",
     "create_round_robin_contributions",
     # what a factory returns, and what a run gives
     "Pattern",

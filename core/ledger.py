@@ -1,0 +1,235 @@
+"""The resources of one step: what they hold, and what the step's blocks wrote to them.
+
+One ledger belongs to one execution of a node and is shared by all contexts made in it. What
+is written becomes part of the node's update, so it takes effect with the step or not at all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite
+
+from flowcompose.core.resource_state import patched, read_state, replaced
+from flowcompose.core.resource_store import UserStore
+from flowcompose.resources.contributions import Entry, Transcript
+from flowcompose.resources.resource import ContributionsState, Resource, is_transcript
+from flowcompose.resources.writes import WRITES, Delta, Deltas, compose
+
+# The engine keeps what begins so out of checkpoints and traces.
+_KEY = "__flowcompose_ledger"
+
+_NO_DELTAS: Deltas = {}
+_NO_ENTRIES: Mapping[str, Sequence[Entry]] = {}
+
+
+class Ledger:
+    """What the blocks of one step read and write.
+
+    Args:
+        own: The resources that the graph knows, by the key under which blocks ask for them.
+        stored: The deltas in the graph's state.
+        config: The node's config: in it stands the ledger of the step outside, if this graph
+            runs inside another, and whose run it is.
+        transcripts: Transcripts that stand in a place of their own in the graph's state.
+    """
+
+    def __init__(
+        self,
+        own: Mapping[str, Resource[Any]],
+        stored: Deltas | None,
+        config: RunnableConfig,
+        transcripts: Mapping[str, Sequence[Entry]] = _NO_ENTRIES,
+    ) -> None:
+        self._own = own
+        self._stored = stored or _NO_DELTAS
+        self._outer = Ledger.found(config)
+        self._transcripts = transcripts
+        self._written = _NO_DELTAS
+        self._lock = threading.Lock()  # the tools of one answer may run in several threads
+        users = [each for each in self.known.values() if each.scope == "user"]
+        self._users = UserStore(users, config) if users else None
+
+    @classmethod
+    def found(cls, config: RunnableConfig) -> Ledger | None:
+        """Give the ledger of the step that this config was handed down by, if there is one."""
+        ledger: Any = (config.get("configurable") or {}).get(_KEY)
+        return ledger if isinstance(ledger, Ledger) else None
+
+    def handed_down(self, config: RunnableConfig) -> RunnableConfig:
+        """Give the config for a run inside this step: it sees the resources of this one."""
+        return {**config, "configurable": {**(config.get("configurable") or {}), _KEY: self}}
+
+    @cached_property
+    def known(self) -> Mapping[str, Resource[Any]]:
+        """All resources that a block of this step can ask for; the graph's own come first."""
+        if self._outer is None:
+            return self._own
+        mine = _places(self._own)
+        seen = {
+            key: each
+            for key, each in self._outer.known.items()
+            if key not in self._own and mine.get(_place(key, each), each) is each
+        }
+        return {**self._own, **seen}
+
+    def knows(self, resource: Resource[Any]) -> bool:
+        """Say whether a block of this step can ask for `resource`."""
+        return any(each is resource for each in self.known.values())
+
+    def read(self, key: str) -> Any:
+        """Give the state of a known resource, with what the step wrote so far."""
+        resource = self.known[key]
+        if is_transcript(resource):
+            return ContributionsState(Transcript(self._entries(key, resource)))
+        return read_state(resource, self._present(resource.name, resource))
+
+    def patch(self, key: str, fields: Mapping[str, Any]) -> None:
+        """Write some fields of a known resource.
+
+        Raises:
+            ResourceError: They do not fit its schema.
+        """
+        resource = self.known[key]
+        with self._lock:
+            delta = patched(resource, self._present(resource.name, resource), fields)
+            self._lay({resource.name: delta})
+
+    def replace(self, key: str, value: object) -> None:
+        """Write the whole state of a known resource.
+
+        Raises:
+            ResourceError: It does not fit its schema.
+        """
+        resource = self.known[key]
+        delta = replaced(resource, value)
+        with self._lock:
+            self._lay({resource.name: delta})
+
+    def add(self, deltas: Deltas | None, owned: Mapping[str, Resource[Any]]) -> None:
+        """Take over what a finished run inside this step wrote.
+
+        Args:
+            deltas: The `resource_writes` of its output.
+            owned: The resources of the inner graph itself. Of two of one name its own one
+                shadows the one outside, and what it wrote there is not for this step.
+        """
+        if not deltas:
+            return
+        theirs, ours = _places(owned), _places(self.known)
+        taken = {
+            place: delta
+            for place, delta in deltas.items()
+            if place in ours and theirs.get(place, ours[place]) is ours[place]
+        }
+        with self._lock:
+            self._lay(taken)
+
+    def record(self, key: str, resource: Resource[Any], entries: Sequence[Entry]) -> None:
+        """Keep the transcript of a finished pattern for later steps, if they know the resource."""
+        if self.knows(resource) and key not in self._transcripts:
+            with self._lock:
+                self._lay({key: Delta(whole=True, fields={"entries": list(entries)})})
+
+    def opening(self) -> dict[str, Any]:
+        """Give the update that clears what belongs to the last run of the thread.
+
+        What a run outside knows is kept there. Where nothing was ever written there is nothing
+        to clear, and no checkpoint pays for it.
+        """
+        if not self._stored:
+            return {}
+        known = _places(self.known)
+        outside = _places(self._outer.known) if self._outer else {}
+        self._stored = {
+            place: delta
+            for place, delta in self._stored.items()
+            if place not in outside and not _ends_with_run(known.get(place))
+        }
+        return {WRITES: Overwrite(self._stored)}
+
+    def update(self) -> dict[str, Any]:
+        """Give the part of the node's update: empty where nothing was written."""
+        kept = self._users.names if self._users else ()
+        written = {place: delta for place, delta in self._written.items() if place not in kept}
+        return {WRITES: written} if written else {}
+
+    def discard(self) -> None:
+        """Forget what the step wrote: its block failed."""
+        self._written = _NO_DELTAS
+
+    def load(self) -> None:
+        """Read the resources of the user, before the step's block runs.
+
+        Raises:
+            DefinitionError: There are some, and the run lacks a store or the user's name.
+        """
+        if self._users:
+            self._users.load()
+
+    async def aload(self) -> None:
+        """`load` on the async path."""
+        if self._users:
+            await self._users.aload()
+
+    def save(self) -> None:
+        """Write the resources of the user, after the step's block succeeded."""
+        if self._users and (written := self._users.of(self._written)):
+            self._users.save(written)
+            self._forget(written)
+
+    async def asave(self) -> None:
+        """`save` on the async path."""
+        if self._users and (written := self._users.of(self._written)):
+            await self._users.asave(written)
+            self._forget(written)
+
+    def _forget(self, saved: Deltas) -> None:
+        self._written = {place: d for place, d in self._written.items() if place not in saved}
+
+    def _lay(self, deltas: Deltas) -> None:
+        self._written = compose(self._written, [deltas])
+
+    def _present(self, place: str, resource: Resource[Any]) -> Delta | None:
+        parts = self._parts(resource)
+        laid = compose({}, [{place: part[place]} for part in parts if place in part])
+        return laid.get(place)
+
+    def _parts(self, resource: Resource[Any]) -> list[Deltas]:
+        """What lies over the resource's default, from the outermost run inwards."""
+        outer = self._outer if self._outer and self._outer.knows(resource) else None
+        if self._users and resource.name in self._users.names:
+            return [self._users.loaded, *(outer._unsaved() if outer else ()), self._written]
+        return [*(outer._parts(resource) if outer else ()), self._stored, self._written]
+
+    def _unsaved(self) -> list[Deltas]:
+        return [*(self._outer._unsaved() if self._outer else ()), self._written]
+
+    def _entries(self, key: str, resource: Resource[Any]) -> Sequence[Entry]:
+        """The entries under this key, else under another key of the same resource."""
+        keys = [key, *(name for name, each in self.known.items() if each is resource)]
+        for each in keys:
+            if each in self._transcripts and self._own.get(each) is resource:
+                return self._transcripts[each]
+            if found := self._present(each, resource):
+                entries: Sequence[Entry] = found["fields"]["entries"]
+                return entries
+        known_outside = self._outer is not None and self._outer.knows(resource)
+        return self._outer._entries(key, resource) if known_outside and self._outer else ()
+
+
+def _place(key: str, resource: Resource[Any]) -> str:
+    """Where a resource is kept: under its name, a transcript under its key."""
+    return key if is_transcript(resource) else resource.name
+
+
+def _places(resources: Mapping[str, Resource[Any]]) -> dict[str, Resource[Any]]:
+    return {_place(key, each): each for key, each in resources.items()}
+
+
+def _ends_with_run(resource: Resource[Any] | None) -> bool:
+    return resource is not None and (resource.scope == "run" or is_transcript(resource))
