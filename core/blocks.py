@@ -16,7 +16,7 @@ from langchain_core.runnables.config import run_in_executor
 
 from flowcompose.core.context import Context
 from flowcompose.core.functions import async_in_sync, describe, is_async, with_context
-from flowcompose.core.graph_block import AnyGraph, GraphBlock, is_graph
+from flowcompose.core.graph_block import AnyGraph, GraphBlock, HasGraph, is_graph
 from flowcompose.core.models import is_chat_model
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import unchecked
@@ -42,7 +42,7 @@ class Block(Protocol):
         ...
 
 
-BlockLike = Callable[..., Any] | Runnable[Any, Any] | Block | AnyGraph
+BlockLike = Callable[..., Any] | Runnable[Any, Any] | Block | AnyGraph | HasGraph
 """What is accepted wherever a block is taken."""
 
 
@@ -84,11 +84,12 @@ class RunnableBlock:
 
     def run(self, value: Any, ctx: Context) -> Any:
         """Invoke it."""
-        return self.runnable.invoke(self._read_by(value), ctx.config)
+        return self.runnable.invoke(self._read_by(value), ctx.ledger.handed_down(ctx.config))
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke it on the event loop."""
-        return await self.runnable.ainvoke(self._read_by(value), ctx.config)
+        config = ctx.ledger.handed_down(ctx.config)  # a generator in a chain shares resources
+        return await self.runnable.ainvoke(self._read_by(value), config)
 
     def _read_by(self, value: Any) -> Any:
         """A chat model reads messages; any other Runnable gets the value as it is."""
@@ -107,6 +108,8 @@ def as_block(block: BlockLike) -> Block:
     """
     if isinstance(block, Block):
         return block
+    if isinstance(block, HasGraph):
+        return GraphBlock(block.as_graph())
     if is_graph(block):
         return GraphBlock(block)
     given = unchecked(block)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
 
+from flowcompose.core.block_tool import block_tool
 from flowcompose.core.capability import Capability
 from flowcompose.core.context import Context
 from flowcompose.core.conversation import Conversation
@@ -103,6 +105,20 @@ class Generator(Runnable[Any, Any]):
         await ctx.ledger.asave()
         return value
 
+    def as_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - of a generator nothing else can be chosen
+        self, *, name: str | None = None, description: str | None = None
+    ) -> BaseTool:
+        """Give a LangChain tool that asks this generator's model; the caller gives `input`.
+
+        Args:
+            name: What the calling model calls it by; by default the generator's name as a slug.
+            description: What the calling model goes by; a generator has none of its own.
+
+        Raises:
+            DefinitionError: There is no description.
+        """
+        return block_tool(self, name, description)
+
     def model_for(self, ctx: Context) -> BaseChatModel:
         """Give the model that a call in this context would ask.
 
@@ -169,7 +185,7 @@ def generator(
             text or messages. None sends the input itself; of a `TurnInput`, its `.messages`.
         model: A chat model or a name; None takes the pattern's, then `"intent/chat"`.
         output_schema: A pydantic model that the answer must fit. Such answers do not stream.
-        tools: LangChain tools, or functions with a docstring, that the model may call.
+        tools: What the model may call: LangChain tools, functions with a docstring, blocks.
         uses: Capabilities to install.
         context: A further section of the system message.
         retry: How often to ask again. None for the default, and for no attempts besides those

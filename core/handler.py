@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
+from langchain_core.tools import BaseTool
+
+from flowcompose.core.block_tool import block_tool
 from flowcompose.core.blocks import FunctionBlock
 from flowcompose.core.definition import Problems
 from flowcompose.core.functions import describe, takes_context
@@ -36,6 +39,21 @@ class Handler(FunctionBlock, Generic[ParamsT, ReturnT]):
     def __call__(self, *args: ParamsT.args, **kwargs: ParamsT.kwargs) -> ReturnT:
         """Call the function itself, outside any run."""
         return self.__wrapped__(*args, **kwargs)
+
+    def as_tool(self, *, name: str | None = None, description: str | None = None) -> BaseTool:
+        """Give a LangChain tool that runs the function.
+
+        The model gives one text, `input`; or, where the first parameter is annotated with a
+        pydantic model of its module, the fields of that model.
+
+        Args:
+            name: What the model calls it by; by default the handler's name as a slug.
+            description: What the model goes by; by default the docstring.
+
+        Raises:
+            DefinitionError: There is neither a description nor a docstring.
+        """
+        return block_tool(self, name, description)
 
 
 @overload

@@ -51,7 +51,10 @@ class Ledger:
         self._transcripts = transcripts
         self._written = _NO_DELTAS
         self._lock = threading.Lock()  # the tools of one answer may run in several threads
-        users = [each for each in self.known.values() if each.scope == "user"]
+        # Of those known outside too, the step outside saves what is written in here.
+        users = [
+            each for each in self.known.values() if each.scope == "user" and not self._outside(each)
+        ]
         self._users = UserStore(users, config) if users else None
 
     @classmethod
@@ -201,13 +204,13 @@ class Ledger:
 
     def _parts(self, resource: Resource[Any]) -> list[Deltas]:
         """What lies over the resource's default, from the outermost run inwards."""
-        outer = self._outer if self._outer and self._outer.knows(resource) else None
         if self._users and resource.name in self._users.names:
-            return [self._users.loaded, *(outer._unsaved() if outer else ()), self._written]
-        return [*(outer._parts(resource) if outer else ()), self._stored, self._written]
+            return [self._users.loaded, self._written]
+        outer = self._outer._parts(resource) if self._outer and self._outside(resource) else ()
+        return [*outer, self._stored, self._written]
 
-    def _unsaved(self) -> list[Deltas]:
-        return [*(self._outer._unsaved() if self._outer else ()), self._written]
+    def _outside(self, resource: Resource[Any]) -> bool:
+        return self._outer is not None and self._outer.knows(resource)
 
     def _entries(self, key: str, resource: Resource[Any]) -> Sequence[Entry]:
         """The entries under this key, else under another key of the same resource."""
@@ -218,8 +221,8 @@ class Ledger:
             if found := self._present(each, resource):
                 entries: Sequence[Entry] = found["fields"]["entries"]
                 return entries
-        known_outside = self._outer is not None and self._outer.knows(resource)
-        return self._outer._entries(key, resource) if known_outside and self._outer else ()
+        outer = self._outer if self._outside(resource) else None
+        return outer._entries(key, resource) if outer else ()
 
 
 def _place(key: str, resource: Resource[Any]) -> str:

@@ -3,34 +3,62 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel
 
+from flowcompose.core.block_tool import block_tool, called_by
+from flowcompose.core.blocks import Block
 from flowcompose.core.context import Context
+from flowcompose.core.errors import DefinitionError
 from flowcompose.core.functions import is_async
+from flowcompose.core.graph_block import AnyGraph, HasGraph, is_graph
 from flowcompose.core.stream import emit
 
-ToolLike = BaseTool | Callable[..., Any]
-"""A LangChain tool, or a documented function to make one of."""
+ToolLike = BaseTool | Callable[..., Any] | Block | AnyGraph | HasGraph
+"""A LangChain tool, a documented function to make one of, or a block of ours."""
 
 
 def as_tool(given: ToolLike) -> BaseTool:
-    """Give a LangChain tool for a tool or a documented function.
+    """Give a LangChain tool for a tool, a documented function or a block.
 
     Raises:
+        DefinitionError: It is a block without a description.
         TypeError: It is neither.
         ValueError: It is a function without a docstring: the model would not know its use.
     """
     if isinstance(given, BaseTool):
         return given
+    if isinstance(given, (Block, HasGraph)) or is_graph(given):
+        return block_tool(given)
     if callable(given) and not isinstance(given, type):
-        return tool(given)
-    msg = f"a tool is a LangChain tool or a function with a docstring, got {given!r}"
+        return tool(_in_words(given) if inspect.isroutine(given) else given)
+    msg = f"a tool is a LangChain tool or a function with a docstring, or a block, got {given!r}"
     raise TypeError(msg)
+
+
+def _in_words(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a pydantic model that a function gives reach the model as JSON, not as its repr."""
+
+    @functools.wraps(function)
+    def words(*args: Any, **kwargs: Any) -> Any:
+        return _json_of(function(*args, **kwargs))
+
+    @functools.wraps(function)
+    async def awords(*args: Any, **kwargs: Any) -> Any:
+        return _json_of(await function(*args, **kwargs))
+
+    return awords if is_async(function) else words
+
+
+def _json_of(value: Any) -> Any:
+    return value.model_dump_json(by_alias=True) if isinstance(value, BaseModel) else value
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
@@ -47,6 +75,8 @@ def problems_of_tools(tools: object) -> list[str]:
     for given in tools:
         try:
             names.append(as_tool(given).name)
+        except DefinitionError as error:
+            problems += [f"tools: {error.subject}: {each}" for each in error.problems]
         except Exception as error:  # of a signature, anything may be wrong
             problems.append(f"tools: {given!r}: {error}")
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -84,7 +114,7 @@ class Toolbox:
             if found is None:
                 answer = self._unknown(call)
             else:
-                answer = found.invoke({**call, "type": "tool_call"}, ctx.config)
+                answer = found.invoke({**call, "type": "tool_call"}, called_by(ctx))
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -95,7 +125,7 @@ class Toolbox:
         found = self._start(call, ctx)
         try:
             answer = (
-                await found.ainvoke({**call, "type": "tool_call"}, ctx.config)
+                await found.ainvoke({**call, "type": "tool_call"}, called_by(ctx))
                 if found
                 else self._unknown(call)
             )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -685,14 +686,27 @@ def test_what_a_failed_pattern_inside_wrote_is_gone_and_resumes_where_it_failed(
     assert outer.resume("t").contributions[-1].text == "3"
 
 
-def test_a_user_scoped_state_that_was_saved_inside_is_read_outside() -> None:
+def test_what_a_pattern_inside_writes_for_a_user_is_saved_with_the_step_outside() -> None:
     notes = resource("notes", Notes, scope="user")
-    inner = panel(counting(notes), name="inner", resources=[notes])
+    broken = {2}
+    act = failing(notes, broken)
+    inner = panel(act, act, name="inner", resources=[notes])
     roster: list[Any] = [inner, RosterEntry(name="m", block=handler(counting(notes)))]
+    saver, store = InMemorySaver(), InMemoryStore()
     outer = round_robin(
-        name="o", roster=roster, max_rounds=1, synthesizer=False, store=InMemoryStore()
+        name="o",
+        roster=roster,
+        max_rounds=1,
+        synthesizer=False,
+        store=store,
+        checkpointer=saver,
     )
-    assert outer.run("go", **as_user("u")).contributions[-1].text == "2"
+    with pytest.raises(MemberError):
+        outer.run("go", thread_id="t", **as_user("u"))
+    assert store.get(("flowcompose", "resources", "u"), "notes") is None
+    broken.clear()
+    assert outer.resume("t", **as_user("u")).contributions[-1].text == "3"
+    assert texts(outer, **as_user("u"))[-1] == "6"
 
 
 def test_a_pattern_inside_has_a_transcript_of_its_own_and_reads_that_of_the_one_outside() -> None:
@@ -816,6 +830,30 @@ def test_a_generator_used_alone_has_its_resources_at_their_defaults() -> None:
     )
     alone.invoke("x")
     assert model.calls[0].messages[0].text == "4"
+
+
+async def test_a_generator_in_a_chain_shares_the_resources_of_the_step() -> None:
+    notes = resource("notes", Notes)
+    model = ScriptedModel(["one", "two"])
+    inside = generator(
+        "g",
+        lambda value, ctx: f"{ctx.resources[notes].state.count}",
+        model=model,
+        resources=[notes],
+    )
+
+    def words(turn: TurnInput) -> str:
+        return turn.goal
+
+    chain = RunnableLambda(words) | inside
+    roster = [
+        RosterEntry(name="a", block=handler(counting(notes), resources=[notes])),
+        RosterEntry(name="b", block=chain),
+    ]
+    pattern = round_robin(name="p", roster=roster, max_rounds=1, synthesizer=False)
+    pattern.run("go")
+    await pattern.arun("go")
+    assert [call.messages[0].text for call in model.calls] == ["1", "1"]
 
 
 def test_the_resources_of_a_capability_come_with_it() -> None:

@@ -36,6 +36,15 @@ class LoopProgram:
         return self.plan.description
 
     @property
+    def summary(self) -> str:
+        """Who is on the panel, for a model that may call it as a tool."""
+        members = (
+            f"{m.name} ({m.description or m.role})" if m.description or m.role else m.name
+            for m in self.plan.members
+        )
+        return " ".join(f"Let a panel work on a goal: {', '.join(members)}.".split())
+
+    @property
     def max_steps(self) -> int:
         """Supersteps that a run can need."""
         return self.plan.max_steps

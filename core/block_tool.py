@@ -1,0 +1,204 @@
+"""A block as a tool: what a model is told of it, and what it is given when it is called."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any, Protocol, runtime_checkable
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import StructuredTool
+from pydantic import BaseModel, Field, create_model
+
+from flowcompose.core.blocks import Block, BlockLike, FunctionBlock, as_block
+from flowcompose.core.context import Context
+from flowcompose.core.errors import DefinitionError
+from flowcompose.core.graph_block import GraphBlock
+from flowcompose.core.messages import slug
+from flowcompose.core.pattern_graph import PatternGraph
+from flowcompose.core.resource_use import outer_resources_of
+from flowcompose.core.untyped import unchecked
+from flowcompose.resources.structured_data import to_json
+
+# The engine keeps what begins so out of checkpoints and traces.
+_CALLER = "__flowcompose_caller"
+
+# Where the engine keeps when checkpoints are written. It hands "sync" down to a graph without a
+# checkpointer too, which then waits for a checkpoint that nobody writes, and fails.
+_DURABILITY = "__pregel_durability"
+
+
+class BlockTool(StructuredTool):
+    """A LangChain tool that runs a block. Made by `as_tool` of the block."""
+
+    resources: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """What the block uses, by key."""
+
+
+@runtime_checkable
+class Summed(Protocol):
+    """A program that can say in a line what it is good for."""
+
+    @property
+    def summary(self) -> str:
+        """What it is good for, for a model that may call it."""
+        ...
+
+
+@runtime_checkable
+class TakingInput(Protocol):
+    """A program that says what its input must fit."""
+
+    @property
+    def input_schema(self) -> type[BaseModel] | None:
+        """The schema, if there is one."""
+        ...
+
+
+def called_by(ctx: Context) -> RunnableConfig:
+    """Give the config for the tools that a generator calls in this context."""
+    config = ctx.ledger.handed_down(ctx.config)
+    return {**config, "configurable": {**(config.get("configurable") or {}), _CALLER: ctx}}
+
+
+def block_tool(
+    given: BlockLike, name: str | None = None, description: str | None = None
+) -> BlockTool:
+    """Make a tool of a block.
+
+    Raises:
+        DefinitionError: The name is none that a provider takes, or a description is lacking.
+    """
+    block = as_block(given)
+    block = _GraphTool(block.graph) if isinstance(block, GraphBlock) else block
+    schema = _input_schema(block)
+    argument = "goal" if isinstance(block, _GraphTool) and block.takes_goal else "input"
+
+    def value_of(arguments: dict[str, Any]) -> Any:
+        return arguments[argument] if schema is None else schema.model_validate(arguments)
+
+    def run(config: RunnableConfig, **arguments: Any) -> str:
+        ctx, inside = _context(block, config)
+        if inside:
+            return _text(block.run(value_of(arguments), ctx))
+        ctx.ledger.load()
+        value = block.run(value_of(arguments), ctx)
+        ctx.ledger.save()
+        return _text(value)
+
+    async def arun(config: RunnableConfig, **arguments: Any) -> str:
+        ctx, inside = _context(block, config)
+        if inside:
+            return _text(await block.arun(value_of(arguments), ctx))
+        await ctx.ledger.aload()
+        value = await block.arun(value_of(arguments), ctx)
+        await ctx.ledger.asave()
+        return _text(value)
+
+    return BlockTool(
+        name=_name(block, name),
+        description=_description(block, description),
+        args_schema=schema
+        or create_model(f"{argument}_of_tool", **unchecked({argument: (str, ...)})),
+        func=None if block.async_only else run,
+        coroutine=arun,
+        resources=dict(outer_resources_of(block)),
+    )
+
+
+class _GraphTool(GraphBlock):
+    """A graph that works on what the model asks, not on the goal of the run around it."""
+
+    def __init__(self, graph: Any) -> None:
+        # A node that is resumed asks its model anew, so what a checkpoint kept of the graph
+        # would be the answer to an old question.
+        plain = graph.copy({"checkpointer": False}) if isinstance(graph, PatternGraph) else graph
+        super().__init__(plain)
+
+    @property
+    def async_only(self) -> bool:  # type: ignore[override]  # it depends on what is inside
+        """Whether something inside only works with `arun`."""
+        return self._program is not None and bool(self._program.async_parts)
+
+    @property
+    def takes_goal(self) -> bool:
+        """Whether the graph has a goal, as patterns do."""
+        return "goal" in self._keys
+
+    def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
+        config = super()._inner(value, ctx)
+        configurable = {**(config.get("configurable") or {}), _DURABILITY: "async"}
+        return {**config, "configurable": configurable}
+
+    def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
+        if self._program is None:
+            key = "goal" if self.takes_goal else "messages"
+            return {key: value if self.takes_goal else [HumanMessage(value)]}
+        given = self._program.read_input(value)
+        session = dict(ctx.session.state)
+        return {**given, "session": session} if session else given
+
+
+def _context(block: Block, config: RunnableConfig) -> tuple[Context, bool]:
+    """The context of the generator that calls, so that it pays and its resources are seen."""
+    caller: Any = (config.get("configurable") or {}).get(_CALLER)
+    if isinstance(caller, Context):
+        return caller, True
+    return Context.outside(config, outer_resources_of(block)), False
+
+
+def _name(block: Block, name: object) -> str:
+    wanted = slug(block.name) if name is None else name
+    if isinstance(wanted, str) and wanted and wanted == slug(wanted):
+        return wanted
+    allowed = "letters, digits, '_' and '-', at most 64 of them"
+    raise DefinitionError(f"{block.name!r} as a tool", [f"name must be {allowed}, got {name!r}"])
+
+
+def _description(block: Block, description: object) -> str:
+    """What the model reads: without it, it would not know the use of the tool."""
+    own = _own_description(block) if description is None else description
+    if isinstance(own, str) and own.strip():
+        return own.strip()
+    subject = f"{block.name!r} as a tool"
+    if description is not None:
+        problem = f"description must be a non-empty string, got {description!r}"
+    else:
+        problem = "it has no description that a model could go by: pass .as_tool(description=...)"
+    raise DefinitionError(subject, [problem])
+
+
+def _own_description(block: Block) -> str | None:
+    if isinstance(block, FunctionBlock):
+        return inspect.getdoc(block.function)
+    graph = block.graph if isinstance(block, GraphBlock) else None
+    program = graph.program if isinstance(graph, PatternGraph) else None
+    return program.summary if isinstance(program, Summed) else None
+
+
+def _input_schema(block: Block) -> type[BaseModel] | None:
+    """The pydantic model that a flow takes, or that a function's first parameter names."""
+    if isinstance(block, GraphBlock):
+        graph = block.graph
+        program = graph.program if isinstance(graph, PatternGraph) else None
+        return program.input_schema if isinstance(program, TakingInput) else None
+    if not isinstance(block, FunctionBlock):
+        return None
+    first = next(iter(inspect.signature(block.function).parameters.values()), None)
+    wanted: Any = None if first is None else first.annotation
+    if isinstance(wanted, str):  # postponed evaluation
+        scope = getattr(inspect.unwrap(block.function), "__globals__", {})
+        wanted = scope.get(wanted)
+    return wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None
+
+
+def _text(value: Any) -> str:
+    """What the model reads of the block's value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, BaseMessage):
+        return str(value.text)
+    if isinstance(value, BaseModel):
+        return value.model_dump_json(by_alias=True)
+    return json.dumps(to_json(value), ensure_ascii=False)
