@@ -17,6 +17,7 @@ from flowcompose.core.events import Event
 from flowcompose.core.messages import slug
 from flowcompose.core.names import member_of
 from flowcompose.core.results import Result, Stop
+from flowcompose.core.step_events import StepEvents
 from flowcompose.core.stream import MARK, NODE, NodeMark
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Contribution
@@ -51,6 +52,7 @@ class EventReader:
         self._base: Namespace | None = None
         self._now: dict[Namespace, tuple[int, int]] = {}
         self._nodes: dict[str, _Node] = {}
+        self._steps = StepEvents()
 
     def started(self, goal: str, thread_id: str | None) -> events.RunStarted:
         """The first event."""
@@ -82,6 +84,7 @@ class EventReader:
             return
         node = _Node(ns, mark, str(metadata.get("agent_name", "")))
         self._nodes[task["id"]] = node
+        yield from self._steps.node_started(ns, mark, self._where(ns))
         if mark.kind == "turn" and not task["input"].get("undecided"):
             yield from self._turn_started(node, task["input"])
 
@@ -111,6 +114,8 @@ class EventReader:
             yield from _turn_ended(node, task.get("error"), result, where)
         elif node.mark.kind == "referee":
             yield from _audited(result, {**where, "agent_name": node.agent_name})
+        else:
+            yield from self._steps.node_ended(node.ns, node.mark, task, where)
         if result.get("stop"):
             yield events.RunStopped(stop=Stop.model_validate(result["stop"]), **where)
 
@@ -119,12 +124,17 @@ class EventReader:
             return
         if message.name and message.name == slug(str(metadata.get("pattern"))):
             return  # the deliverable as a message of the state, which is no token
-        where = self._where(ns)
+        where = self._where(self._of_item(ns, metadata))
         for key in ("round", "turn"):
             where[key] = metadata.get(key, where[key])
         agent_name = str(metadata.get("agent_name", ""))
         text, message_id = str(message.text), message.id or ""
         yield events.Token(agent_name=agent_name, text=text, message_id=message_id, **where)
+
+    def _of_item(self, ns: Namespace, metadata: Mapping[str, Any]) -> Namespace:
+        """The engine leaves out the task itself; an item of a `for_each` is one of its own."""
+        whole = str(metadata.get("langgraph_checkpoint_ns", "")).split("|")
+        return (*ns, whole[-1]) if whole[-1].startswith("[") else ns
 
     def _hidden(self, ns: Namespace) -> bool:
         """Referees and the like work alone: what comes while they do is theirs, however deep."""
@@ -134,9 +144,11 @@ class EventReader:
 
     def _notice(self, ns: Namespace, data: Any) -> Iterator[Event]:
         fields = mapping_of(data) or {}
-        kind = _NOTICES.get(str(fields.pop(MARK, None)))
-        if kind is not None:
-            yield kind(path=_path(ns), **fields)
+        notice = str(fields.pop(MARK, None))
+        if notice == "step_started":
+            yield from self._steps.started(ns, fields["step"], self._where(ns))
+        elif notice in _NOTICES:
+            yield _NOTICES[notice](path=_path(ns), **fields)
 
     def _where(self, ns: Namespace) -> dict[str, Any]:
         """Say where and when: inside a member's own graph it is still the member's turn."""
@@ -146,7 +158,14 @@ class EventReader:
 
 
 def _path(ns: Namespace) -> tuple[str, ...]:
-    return tuple(member_of(segment.split(":")[0]) for segment in ns)
+    """Say inside what it happened; an item of a `for_each` stands with its step: `cases[0]`."""
+    path: list[str] = []
+    for segment in ns:
+        name = member_of(segment.split(":")[0])
+        if name.startswith("[") and path:
+            name = path.pop() + name
+        path.append(name)
+    return tuple(path)
 
 
 def _turn_ended(

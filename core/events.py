@@ -17,6 +17,7 @@ from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.usage import Tokens
 
 __all__ = [
+    "CapReached",
     "CritiqueAdded",
     "Emitted",
     "Event",
@@ -25,6 +26,9 @@ __all__ = [
     "RunStarted",
     "RunStopped",
     "SpeakerSelected",
+    "StepCompleted",
+    "StepFailed",
+    "StepStarted",
     "Token",
     "ToolCalled",
     "ToolReturned",
@@ -140,6 +144,43 @@ class CritiqueAdded(Event):
 
     critique: RefereeCritique
     usage: Tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepStarted(Event):
+    """A step of a flow begins."""
+
+    step: str
+    """Its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepCompleted(Event):
+    """A step of a flow is done."""
+
+    step: str
+    """Its name."""
+    seconds: float
+    """How long it took."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepFailed(Event):
+    """A step of a flow failed; a rescue may take care of it."""
+
+    step: str
+    """Its name."""
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapReached(Event):
+    """A loop of a flow was left because of its cap, not because its condition said so."""
+
+    step: str
+    """The name of the `loop_back` step."""
+    cap: int
+    """Its `max_iterations`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -73,8 +73,12 @@ def _asks_for_context(parameters: list[inspect.Parameter]) -> bool:
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(positional) < 2:
         return False
-    second = positional[1]
-    return second.name in ("ctx", "context") or _is_context(second.annotation)
+    return is_context(positional[1])
+
+
+def is_context(parameter: inspect.Parameter) -> bool:
+    """Say whether a parameter is named or typed as the context."""
+    return parameter.name in ("ctx", "context") or _means_context(parameter.annotation)
 
 
 def async_in_sync(what: str, awaitable: Any) -> RunError:
@@ -84,7 +88,7 @@ def async_in_sync(what: str, awaitable: Any) -> RunError:
     return AsyncOnlyError(f"{what} is async: use arun (or ainvoke, aevents) instead of run")
 
 
-def _is_context(annotation: Any) -> bool:
+def _means_context(annotation: Any) -> bool:
     """Say whether an annotation, a string with postponed evaluation, means our context."""
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return name.rpartition(".")[2] == "Context" and not name.startswith("decimal.")

@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.protocol import PregelProtocol
 
 from flowcompose.core.context import Context
-from flowcompose.core.deliverable import awaited, awaiting
+from flowcompose.core.handover import handing, handover
 from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.pattern_graph import PatternGraph
 from flowcompose.core.program import Program
@@ -93,19 +93,17 @@ class GraphBlock:
     def run(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph."""
         given = self._given(value, ctx)
-        config = self._inner(ctx)
+        config = self._inner(value, ctx)
         output = engine(self.graph).invoke(given, config)
         self._take_over(output, ctx)
-        ctx.ledger.load()  # what was saved inside, of the user's resources
         return self._read(output, given, ctx, config)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph on the async path."""
         given = self._given(value, ctx)
-        config = self._inner(ctx)
+        config = self._inner(value, ctx)
         output = await engine(self.graph).ainvoke(given, config)
         self._take_over(output, ctx)
-        await ctx.ledger.aload()
         return self._read(output, given, ctx, config)
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
@@ -118,7 +116,7 @@ class GraphBlock:
             return {"messages": value.messages}
         return {"messages": [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(_DELIVER)]}
 
-    def _inner(self, ctx: Context) -> RunnableConfig:
+    def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
         """The config for what runs inside, whose nodes are none of ours.
 
         A pattern inside has rounds and turns of its own. A chain's limit of 25 steps was not
@@ -131,7 +129,7 @@ class GraphBlock:
         limit = max(config.get("recursion_limit") or 0, _STEPS)
         inner: RunnableConfig = {**config, "metadata": metadata, "recursion_limit": limit}
         program = self._program
-        return inner if program is None else awaiting(inner, program.deliverer)
+        return inner if program is None else handing(inner, program.deliverer, value)
 
     def _take_over(self, output: object, ctx: Context) -> None:
         """Write what was written inside, and keep the transcript where later steps know it.
@@ -162,7 +160,7 @@ class GraphBlock:
                 ctx.meter.add(message)
         if said:
             ctx.meter.message_id = said[-1].id
-        waiting = awaited(config)
+        waiting = handover(config)
         if waiting is not None and waiting.made:
             return waiting.made[0]
         structured = values.get("structured_response", values.get("output"))

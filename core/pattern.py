@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, StateSnapshot
 
+from flowcompose.core.block_tool import block_tool
 from flowcompose.core.definition import Problems
-from flowcompose.core.deliverable import awaiting
 from flowcompose.core.errors import DefinitionError, RunError
+from flowcompose.core.handover import handing
 from flowcompose.core.pattern_graph import PatternGraph
 from flowcompose.core.program import check_sync
 from flowcompose.core.results import Result
@@ -27,7 +29,6 @@ if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
 OutputT = TypeVar("OutputT")
 
 Durability = Literal["sync", "async", "exit"]
-GoalLike = str | Mapping[str, Any]
 
 _AS_EVENTS: dict[str, Any] = {
     "stream_mode": ["tasks", "messages", "custom", "values"],
@@ -50,7 +51,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
     def run(
         self,
-        goal: GoalLike,
+        goal: Any,
         *,
         session: Mapping[str, Any] | None = None,
         thread_id: str | None = None,
@@ -61,7 +62,8 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
         Args:
             goal: What to work on; or a mapping with `goal`, or with `messages` of which the
-                last human one is the goal and the rest the conversation before it.
+                last human one is the goal and the rest the conversation before it. Of a
+                compiled flow: the value for its first step.
             session: Values for `ctx.session.state`. They stay on the thread; None keeps what
                 the thread has.
             thread_id: The thread in which the run is kept. Needs a checkpointer; without one
@@ -80,14 +82,14 @@ class Pattern(PatternGraph, Generic[OutputT]):
             RunError: A predicate, the referee or the synthesizer failed.
             MaxTurnsReached: The cap was reached, and `on_limit="raise"`.
         """
-        config = self._in_thread(config, thread_id)
+        config = self._in_thread(config, thread_id, goal)
         given, when = self._input(goal, session), self._durability(durability)
         output = self.invoke(given, config, durability=when, version="v2")
         return self._result(output, config)
 
     async def arun(
         self,
-        goal: GoalLike,
+        goal: Any,
         *,
         session: Mapping[str, Any] | None = None,
         thread_id: str | None = None,
@@ -98,14 +100,14 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
         Cancelling it leaves a thread that `aresume` goes on with.
         """
-        config = self._in_thread(config, thread_id)
+        config = self._in_thread(config, thread_id, goal)
         given, when = self._input(goal, session), self._durability(durability)
         output = await self.ainvoke(given, config, durability=when, version="v2")
         return self._result(output, config)
 
     def events(
         self,
-        goal: GoalLike,
+        goal: Any,
         *,
         session: Mapping[str, Any] | None = None,
         thread_id: str | None = None,
@@ -116,7 +118,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
         Takes and raises what `run` does. A `TurnFailed` comes before the error is raised.
         """
-        config = self._in_thread(config, thread_id)
+        config = self._in_thread(config, thread_id, goal)
         given = self._input(goal, session)
         reader = self._reader()
         yield self._started(reader, given, config)
@@ -128,7 +130,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
     async def aevents(
         self,
-        goal: GoalLike,
+        goal: Any,
         *,
         session: Mapping[str, Any] | None = None,
         thread_id: str | None = None,
@@ -136,7 +138,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         durability: Durability | None = None,
     ) -> AsyncIterator[Event]:
         """`events` on the async path."""
-        config = self._in_thread(config, thread_id)
+        config = self._in_thread(config, thread_id, goal)
         given = self._input(goal, session)
         reader = self._reader()
         yield self._started(reader, given, config)
@@ -196,7 +198,23 @@ class Pattern(PatternGraph, Generic[OutputT]):
         output = await self.ainvoke(_resuming(value), config, durability=when, version="v2")
         return self._result(output, config)
 
-    def _in_thread(self, config: RunnableConfig | None, thread_id: str | None) -> RunnableConfig:
+    def as_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - a pattern's input is known
+        self, *, name: str | None = None, description: str | None = None
+    ) -> BaseTool:
+        """Give a LangChain tool that runs this pattern on the `goal` that a model gives.
+
+        Args:
+            name: What the model calls it by; by default the pattern's name as a slug.
+            description: What the model goes by; by default the members and their roles.
+
+        Raises:
+            DefinitionError: The name is none that a provider takes.
+        """
+        return block_tool(self, name, description)
+
+    def _in_thread(
+        self, config: RunnableConfig | None, thread_id: str | None, *handed: Any
+    ) -> RunnableConfig:
         bound, given = (self.config or {}).get("configurable"), (config or {}).get("configurable")
         configurable = {**(bound or {}), **(given or {})}
         asked = unchecked(thread_id)
@@ -214,7 +232,8 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if saving:
             thread = thread_id or configurable.get("thread_id") or uuid4()
             configurable["thread_id"] = str(thread)
-        return awaiting({**(config or {}), "configurable": configurable}, self.program.deliverer)
+        threaded: RunnableConfig = {**(config or {}), "configurable": configurable}
+        return handing(threaded, self.program.deliverer, *handed)
 
     def _durability(self, asked: Durability | None) -> Durability | None:
         if asked is not None and asked not in get_args(Durability):
@@ -224,7 +243,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
             "sync" if isinstance(engine(self).checkpointer, BaseCheckpointSaver) else None
         )
 
-    def _input(self, goal: GoalLike, session: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _input(self, goal: Any, session: Mapping[str, Any] | None) -> dict[str, Any]:
         given = self.program.read_input(goal)
         merged = merge_session({}, [given.get("session"), session])
         return {**given, "session": merged} if merged else given

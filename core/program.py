@@ -36,7 +36,7 @@ class Program(Protocol):
 
     @property
     def deliverer(self) -> object:
-        """The object that hands over the deliverable of a run, see `core/deliverable.py`."""
+        """The object that hands over the deliverable of a run, see `core/handover.py`."""
         ...
 
     def read_input(self, given: Any) -> dict[str, Any]:

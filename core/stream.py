@@ -24,7 +24,7 @@ class NodeMark(NamedTuple):
     per_round: int | None
     """The turns of a round."""
     key: str
-    """Where the transcript is."""
+    """Where the transcript is; in a flow, which step the node is of."""
     hidden: bool = False
     """Whether what is said in it is nobody's to see."""
 
@@ -42,7 +42,7 @@ class NodeMark(NamedTuple):
         return cls(kind, node, int(per_round) if per_round else None, key, bool(hidden))
 
 
-Kind = Literal["emitted", "tool_called", "tool_returned", "turn_retried"]
+Kind = Literal["emitted", "tool_called", "tool_returned", "turn_retried", "step_started"]
 
 
 def emit(kind: Kind, ctx: Context, **fields: Any) -> None:

@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-_seen: WeakValueDictionary[str, type[BaseModel]] = WeakValueDictionary()
+_seen: WeakValueDictionary[str, type[Any]] = WeakValueDictionary()
 
 
 def to_json(value: object) -> Any:
@@ -38,7 +38,11 @@ def to_json(value: object) -> Any:
 
 def class_name(model: BaseModel) -> str:
     """Name the class of `model` so that `revive` finds it, local classes included."""
-    cls = type(model)
+    return name_of(type(model))
+
+
+def name_of(cls: type[Any]) -> str:
+    """Name a class so that `find_class` finds it."""
     name = f"{cls.__module__}:{cls.__qualname__}"
     if _seen.setdefault(name, cls) is not cls:  # two local classes of one name
         name = f"{name}#{id(cls):x}"
@@ -48,8 +52,8 @@ def class_name(model: BaseModel) -> str:
 
 def revive(data: Any, name: str | None) -> Any:
     """Give the model that `data` was, or `data` itself where its class is not to be had."""
-    cls = _find(name) if name else None
-    if cls is None:
+    cls = find_class(name) if name else None
+    if cls is None or not issubclass(cls, BaseModel):
         return copy.deepcopy(data)  # the state's own must not be written to
     try:
         return from_json(cls, data)
@@ -62,7 +66,7 @@ def from_json(schema: type[ModelT], data: Any) -> ModelT:
     return schema.model_validate_json(json.dumps(data), by_alias=False, by_name=True)
 
 
-def _find(name: str) -> type[BaseModel] | None:
+def find_class(name: str) -> type[Any] | None:
     """Look the class up among those seen and the modules already loaded: it imports nothing."""
     if name in _seen:
         return _seen[name]
@@ -70,4 +74,4 @@ def _find(name: str) -> type[BaseModel] | None:
     found: Any = sys.modules.get(module_name)
     for part in qualname.split("."):
         found = getattr(found, part, None)
-    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
+    return found if isinstance(found, type) else None

@@ -6,14 +6,14 @@ import sys
 from typing import Any
 
 from flowcompose.core.errors import FlowComposeError, RunError
-from flowcompose.core.pattern import GoalLike, Pattern
+from flowcompose.core.pattern import Pattern
 from flowcompose.runner.entry import INTERRUPTED
 from flowcompose.runner.explain import explain
 from flowcompose.runner.follow import follow
 from flowcompose.runner.render import Renderer
 
 
-def show(pattern: Pattern[Any], goal: GoalLike, renderer: Renderer) -> int:
+def show(pattern: Pattern[Any], goal: Any, renderer: Renderer) -> int:
     """Run to the end, and give the exit code: 0, 1 for a failure, 130 for Ctrl-C."""
     try:
         with renderer:

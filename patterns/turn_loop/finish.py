@@ -9,7 +9,7 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ValidationError
 
-from flowcompose.core.deliverable import hand_over
+from flowcompose.core.handover import hand_over
 from flowcompose.core.errors import OutputError
 from flowcompose.core.explain import explain_fields
 from flowcompose.core.messages import slug

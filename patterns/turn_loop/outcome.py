@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ValidationError
 
-from flowcompose.core.deliverable import awaited
+from flowcompose.core.handover import handover
 from flowcompose.core.errors import OutputError
 from flowcompose.core.explain import explain_fields
 from flowcompose.core.results import Result, Stop
@@ -67,7 +67,7 @@ def _typed(view: View) -> Any:
     In the run itself that very object is at hand. From a thread it is read back from JSON.
     """
     plan, values = view.plan, view.state
-    waiting = awaited(view.config)
+    waiting = handover(view.config)
     if waiting is not None and waiting.made:
         return waiting.made[0]
     if plan.synthesizer is None:

@@ -1,0 +1,384 @@
+"""The flow as its user writes it: a value that grows by one step with each call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel
+
+from flowcompose.core.blocks import BlockLike
+from flowcompose.core.errors import DefinitionError
+from flowcompose.core.flow.build import FlowBuilder
+from flowcompose.core.flow.checks import Function, StepReader, check_flow
+from flowcompose.core.flow.ops import (
+    BranchOp,
+    EachOp,
+    ExitOp,
+    LoopOp,
+    Op,
+    ParallelOp,
+    RescueOp,
+    StepOp,
+)
+from flowcompose.core.flow.plan import FlowPlan
+from flowcompose.core.pattern import Pattern
+from flowcompose.core.resource_use import ResourcesLike, collect, read_resources
+from flowcompose.core.results import Result
+from flowcompose.core.untyped import mapping_of
+
+if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
+    from flowcompose.core.events import Event
+
+OutputT = TypeVar("OutputT")
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class Flow(Generic[OutputT]):
+    """Blocks in sequence: what one step gives, the next one gets.
+
+    Choose it to make one program of model calls, functions and patterns, and a pattern to
+    have several agents speak to each other. A flow is a value: each method gives a new flow,
+    and the one that it was called on stays as it is. It is a block itself: a step of another
+    flow, a member, a tool. It compiles to one LangGraph graph.
+
+    A step may be a function of the value, or of the value and a `Context`; a `generator`; a
+    `handler`; a flow; a pattern; a LangChain Runnable; a compiled graph. A pattern takes a
+    text as its goal, or a mapping with `goal`, and gives its typed output.
+
+    Args:
+        name: Names the graph and the errors.
+        input_schema: A pydantic model that a run's input must fit; the first step gets one.
+        output_schema: A pydantic model that the last value must fit: `result.output` is one.
+        resources: Shared state that steps read and write as `ctx.resources[...]`, besides
+            what the blocks name themselves: a list, or a mapping from key to resource.
+
+    Raises:
+        DefinitionError: An argument is not of its kind, or two resources conflict. Each
+            method raises it too, and says which step it is about.
+
+    The sentences are those of flow-state-dev's sequencer.
+
+    Example:
+        ```python
+        from flowcompose import Flow
+
+        greet = (
+            Flow("greet")
+            .step(str.strip)
+            .branch(
+                {
+                    "short": (lambda name: len(name) < 4, str.upper),
+                    "long": (lambda name: True, str.title),
+                }
+            )
+            .map(lambda name: f"Hello, {name}!")
+        )
+        print(greet.run(" ann ").output)
+        #> Hello, ANN!
+        ```
+    """
+
+    @overload
+    def __init__(
+        self: Flow[Any],
+        name: str,
+        *,
+        input_schema: type[BaseModel] | None = None,
+        output_schema: None = None,
+        resources: ResourcesLike = (),
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Flow[ModelT],
+        name: str,
+        *,
+        input_schema: type[BaseModel] | None = None,
+        output_schema: type[ModelT],
+        resources: ResourcesLike = (),
+    ) -> None: ...
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        input_schema: type[BaseModel] | None = None,
+        output_schema: type[BaseModel] | None = None,
+        resources: ResourcesLike = (),
+    ) -> None:
+        check_flow(name, input_schema, output_schema, resources)
+        own = read_resources(resources)
+        self._plan = FlowPlan(name, (), input_schema, output_schema, own)
+
+    @property
+    def name(self) -> str:
+        """The flow's name."""
+        return self._plan.name
+
+    def step(
+        self, block: BlockLike, *, name: str | None = None, input: Function | None = None
+    ) -> Flow[OutputT]:
+        """Add a block: its value is the flow's from there on.
+
+        Args:
+            block: What to call with the value.
+            name: Names the step in errors, events and the diagram; by default the block's
+                name, with a number if an earlier step has it.
+            input: Makes the block's input of the value.
+        """
+        return self._stepped("step", block, name, input)
+
+    def step_if(
+        self,
+        condition: Function,
+        block: BlockLike,
+        *,
+        name: str | None = None,
+        input: Function | None = None,
+    ) -> Flow[OutputT]:
+        """Add a block that is called where `condition` holds; else the value passes by it."""
+        return self._stepped("step_if", block, name, input, condition)
+
+    def map(self, function: Function, *, name: str | None = None) -> Flow[OutputT]:
+        """Add a function that only turns the value into another one.
+
+        Choose it over `step` for what is quick and of no interest to whoever follows the run:
+        there are no events of it, and on the async path it gets no thread of its own.
+        """
+        read = StepReader(self.name, self._plan.ops, "map", name)
+        made = read.needed("the function", function)
+        return self._with(read, StepOp(read.name(function), made, silent=True))
+
+    def tap(
+        self, block: BlockLike, *, name: str | None = None, input: Function | None = None
+    ) -> Flow[OutputT]:
+        """Add a block that is called for its effect: the value stays as it is.
+
+        If it fails, the flow fails.
+        """
+        return self._stepped("tap", block, name, input)
+
+    def tap_if(
+        self,
+        condition: Function,
+        block: BlockLike,
+        *,
+        name: str | None = None,
+        input: Function | None = None,
+    ) -> Flow[OutputT]:
+        """Add a `tap` that is called where `condition` holds."""
+        return self._stepped("tap_if", block, name, input, condition)
+
+    def parallel(
+        self,
+        blocks: Mapping[str, BlockLike] | Sequence[BlockLike],
+        *,
+        name: str | None = None,
+        input: Function | None = None,
+    ) -> Flow[OutputT]:
+        """Add blocks that all get the value, at the same time.
+
+        The value is then a dict of what they gave, by key and in the order written; for a
+        list of blocks, a list. If one fails, the step fails.
+        """
+        read = StepReader(self.name, self._plan.ops, "parallel", name)
+        listed = mapping_of(blocks) is None
+        mapped = read.function("input", input)
+        return self._with(read, ParallelOp(read.name(), read.blocks(blocks), mapped, listed))
+
+    def for_each(
+        self,
+        block: BlockLike,
+        *,
+        max_concurrency: int = 8,
+        name: str | None = None,
+        input: Function | None = None,
+    ) -> Flow[OutputT]:
+        """Add a block that is called for each item of a list; the value is the list of answers.
+
+        Args:
+            block: What to call with each item.
+            max_concurrency: So many items are at work at a time; the answers keep the order
+                of the items.
+            name: The step's name.
+            input: Makes the list of the value.
+        """
+        read = StepReader(self.name, self._plan.ops, "for_each", name)
+        made, mapped = read.block(block), read.function("input", input)
+        read.count("max_concurrency", max_concurrency)
+        return self._with(read, EachOp(read.name(block), made, max_concurrency, mapped))
+
+    def branch(
+        self, branches: Mapping[str, tuple[Function, BlockLike]], *, name: str | None = None
+    ) -> Flow[OutputT]:
+        """Add blocks of which the first is called whose condition holds.
+
+        A value for which none holds is an error that names the keys; let the last condition
+        be `lambda value: True` for a rest.
+
+        Args:
+            branches: Condition and block, by key, in the order in which they are asked.
+            name: The step's name.
+        """
+        read = StepReader(self.name, self._plan.ops, "branch", name)
+        return self._with(read, BranchOp(read.name(), read.branches(branches)))
+
+    def loop_back(
+        self,
+        step: str,
+        *,
+        when: Function | None = None,
+        max_iterations: int = 10,
+        name: str | None = None,
+    ) -> Flow[OutputT]:
+        """Jump back to an earlier step, again and again.
+
+        Args:
+            step: The name of the step to go back to.
+            when: Whether to jump; None jumps `max_iterations` times.
+            max_iterations: The cap, in jumps. If `when` holds still, the flow goes on, and
+                `result.stop.detail` and a `CapReached` event say so.
+            name: The step's name.
+        """
+        read = StepReader(self.name, self._plan.ops, "loop_back", name)
+        target, asked = read.earlier(step), read.function("when", when)
+        read.count("max_iterations", max_iterations)
+        return self._with(read, LoopOp(read.name(), target, asked, max_iterations))
+
+    def exit_if(self, condition: Function, *, name: str | None = None) -> Flow[OutputT]:
+        """End the flow where `condition` holds, with the value as it is.
+
+        `result.stop.by` is then the name of this step: by default the condition's.
+        """
+        read = StepReader(self.name, self._plan.ops, "exit_if", name)
+        made = read.needed("condition", condition)
+        return self._with(read, ExitOp(read.name(condition), made))
+
+    def rescue(
+        self,
+        block: BlockLike,
+        *,
+        on: type[Exception] | tuple[type[Exception], ...] = Exception,
+        name: str | None = None,
+    ) -> Flow[OutputT]:
+        """Take care of errors of the steps before this one.
+
+        The value that the block gives goes on after it; the steps between are left out. Of
+        several rescues the first one takes an error whose types it is of. An error inside a
+        nested flow or pattern is known by its causes. Interrupts are no errors.
+
+        Args:
+            block: A function of the error, or of the error and the value that the step had
+                received; any other block gets a `Rescued`.
+            on: The types of error.
+            name: The step's name.
+        """
+        read = StepReader(self.name, self._plan.ops, "rescue", name)
+        made, types = read.rescue(block), read.errors(on)
+        return self._with(read, RescueOp(read.name(), made, types))
+
+    def compile(
+        self,
+        *,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        store: BaseStore | None = None,
+    ) -> Pattern[OutputT]:
+        """Make the graph, with a checkpointer for threads and `resume`, and a store.
+
+        Raises:
+            DefinitionError: The flow has no step.
+        """
+        if not self._plan.ops:
+            problem = "a flow needs at least one step, got none: add one with .step(...)"
+            raise DefinitionError(f"Flow {self.name!r}", [problem])
+        return FlowBuilder(self._plan).compile(checkpointer=checkpointer, store=store)
+
+    def run(
+        self,
+        value: Any,
+        *,
+        session: Mapping[str, Any] | None = None,
+        config: RunnableConfig | None = None,
+    ) -> Result[OutputT]:
+        """Run to the end, without a checkpointer: see `Pattern.run`, and `compile` for threads.
+
+        Raises:
+            DefinitionError: The value does not fit the input schema.
+            RunError: A step failed; `.result.output` is the value that it had received.
+            OutputError: The last value does not fit the output schema.
+        """
+        return self._pattern.run(value, session=session, config=config)
+
+    async def arun(
+        self,
+        value: Any,
+        *,
+        session: Mapping[str, Any] | None = None,
+        config: RunnableConfig | None = None,
+    ) -> Result[OutputT]:
+        """`run` on the async path."""
+        return await self._pattern.arun(value, session=session, config=config)
+
+    def events(
+        self,
+        value: Any,
+        *,
+        session: Mapping[str, Any] | None = None,
+        config: RunnableConfig | None = None,
+    ) -> Iterator[Event]:
+        """Run, and give what happens as it happens; the last event carries the result."""
+        return self._pattern.events(value, session=session, config=config)
+
+    def aevents(
+        self,
+        value: Any,
+        *,
+        session: Mapping[str, Any] | None = None,
+        config: RunnableConfig | None = None,
+    ) -> AsyncIterator[Event]:
+        """`events` on the async path."""
+        return self._pattern.aevents(value, session=session, config=config)
+
+    def mermaid(self) -> str:
+        """Give the diagram as Mermaid text; what is inside of steps is drawn too."""
+        return self._pattern.mermaid()
+
+    def as_graph(self) -> Pattern[OutputT]:
+        """Give the flow as a graph, as which it is a block."""
+        return self._pattern
+
+    @cached_property
+    def _pattern(self) -> Pattern[OutputT]:
+        return self.compile()
+
+    def _stepped(
+        self,
+        method: str,
+        block: BlockLike,
+        name: str | None,
+        input: Function | None,
+        condition: Function | None = None,
+    ) -> Flow[OutputT]:
+        read = StepReader(self.name, self._plan.ops, method, name)
+        asked = read.needed("condition", condition) if method.endswith("_if") else None
+        made, mapped = read.block(block), read.function("input", input)
+        passes = method.startswith("tap")
+        return self._with(read, StepOp(read.name(block), made, mapped, asked, passes))
+
+    def _with(self, read: StepReader, op: Op) -> Flow[OutputT]:
+        """Give this flow with one operation more."""
+        plan = replace(self._plan, ops=(*self._plan.ops, op))
+        collect(read.problems, plan.declared)
+        read.problems.raise_if_any()
+        made: Flow[OutputT] = Flow.__new__(Flow)
+        made._plan = plan
+        return made
+
+    def __repr__(self) -> str:
+        return self._plan.description

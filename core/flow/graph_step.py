@@ -1,0 +1,80 @@
+"""A graph as a step of a flow: which input a value makes, and which value its output is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+
+from flowcompose.core.blocks import Block, BlockLike, as_block
+from flowcompose.core.context import Context
+from flowcompose.core.flow.program import FlowProgram
+from flowcompose.core.flow.taken import packed_if_can_be
+from flowcompose.core.graph_block import AnyGraph, GraphBlock, input_keys, is_graph
+from flowcompose.core.untyped import items_of, mapping_of
+
+
+class GraphStep(GraphBlock):
+    """Gives a pattern a goal, a flow the value itself, and any other graph messages or its state.
+
+    A text is the goal of a pattern, and the last human message of a graph that takes messages.
+    A mapping is the graph's own input. Of a pattern or a flow the value is its typed output; of
+    another graph that was given its own input, its output; of one that was given messages, the
+    text of its answer.
+    """
+
+    def __init__(self, graph: AnyGraph) -> None:
+        self.graph = graph
+        self.name = graph.get_name()
+        self._keys = input_keys(graph)
+
+    def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
+        session, history = dict(ctx.session.state), [*ctx.history]
+        if "input" in self._keys and isinstance(self._program, FlowProgram):
+            given = {"input": packed_if_can_be(value)}
+            return {**given, "messages": history, "session": session}
+        mapping = mapping_of(value)
+        if "goal" not in self._keys:
+            return self._state_of(value, mapping, history)
+        if isinstance(value, str):
+            return {"goal": value, "messages": history, "session": session}
+        if mapping is not None and {"goal", "messages"} & set(mapping):
+            return {"session": session, **mapping}
+        raise TypeError(self._refusal("a text or a mapping with 'goal'", value))
+
+    def _state_of(
+        self, value: Any, mapping: dict[Any, Any] | None, history: list[BaseMessage]
+    ) -> dict[str, Any]:
+        if mapping is not None:
+            return mapping
+        if "messages" not in self._keys:
+            keys = ", ".join(sorted(self._keys))
+            raise TypeError(self._refusal(f"a mapping for its input ({keys})", value))
+        if isinstance(value, str):
+            return {"messages": [*history, HumanMessage(value)]}
+        messages = [value] if isinstance(value, BaseMessage) else items_of(value)
+        if messages is None:
+            raise TypeError(self._refusal("a text, messages or a mapping", value))
+        return {"messages": messages}
+
+    def _refusal(self, wanted: str, value: Any) -> str:
+        return f"{self.name!r} takes {wanted}, got {value!r}; pass input= to make it of the value"
+
+    def _read(
+        self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
+    ) -> Any:
+        own = mapping_of(output)
+        if own is not None and "goal" not in self._keys and set(given) != {"messages"}:
+            return own
+        return super()._read(output, given, ctx, config)
+
+
+def as_step(block: BlockLike) -> Block:
+    """Give a block for anything that can be a step.
+
+    Raises:
+        TypeError: It cannot.
+    """
+    made = GraphStep(block) if is_graph(block) else as_block(block)
+    return GraphStep(made.graph) if type(made) is GraphBlock else made

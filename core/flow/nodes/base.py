@@ -1,0 +1,120 @@
+"""What all nodes of a flow have in common: make the calls, write, route, or be rescued."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.constants import END
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
+
+from flowcompose.core.context import Context
+from flowcompose.core.errors import RunError
+from flowcompose.core.explain import explain
+from flowcompose.core.flow.calls import Calls, adrive, drive
+from flowcompose.core.flow.finish import finish, partial_result
+from flowcompose.core.flow.plan import FlowPlan
+from flowcompose.core.flow.view import FlowView
+from flowcompose.core.node import Goto
+from flowcompose.core.results import Stop
+
+Update = dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """What a node writes, and where the run goes from there."""
+
+    update: Update
+    goto: tuple[str, ...]
+    by: str | None = None
+    """Who ended the flow, if it is not its last step."""
+
+
+class FlowNode(ABC):
+    """A node of a flow.
+
+    Args:
+        plan: The flow.
+        at: Which operation it belongs to, counted from 0.
+        speaker: The name under which its block speaks.
+    """
+
+    def __init__(self, plan: FlowPlan, at: int, speaker: str) -> None:
+        self.plan = plan
+        self.at = at
+        self.speaker = speaker
+        self.next = plan.entry(at + 1)
+
+    @abstractmethod
+    def calls(self, view: FlowView) -> Calls:
+        """The calls to make; what they come to is `conclude`d."""
+
+    @abstractmethod
+    def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
+        """Say what to write, and where to go."""
+
+    def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Do it on the sync path."""
+        view = FlowView(self.plan, state, config)
+        ctx = view.context(self.speaker)
+        try:
+            view.ledger.load()
+            made = drive(self.calls(view), ctx)
+            outcome = self.conclude(made, view, ctx)
+            view.ledger.save()
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            outcome = self.failed(error, view, ctx)
+        return self.routed(outcome, view, ctx)
+
+    async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Do it on the async path."""
+        view = FlowView(self.plan, state, config)
+        ctx = view.context(self.speaker)
+        try:
+            await view.ledger.aload()
+            made = await adrive(self.calls(view), ctx)
+            outcome = self.conclude(made, view, ctx)
+            await view.ledger.asave()
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            outcome = self.failed(error, view, ctx)
+        return self.routed(outcome, view, ctx)
+
+    def routed(self, outcome: Outcome, view: FlowView, ctx: Context) -> Goto:
+        """Write and go; the last node also writes how the flow ends."""
+        spent = view.spent(self.speaker, ctx.meter)
+        update = {**outcome.update, **spent, **view.ledger.update()}
+        if outcome.goto == (END,):
+            live = {"value": view.value, **view.live, **update.get("live", {})}
+            update = finish(view, live["value"], live.get("message_id"), update, outcome.by)
+        return Command(update=update, goto=_one_or_more(outcome.goto))
+
+    def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
+        """Go to the rescue that takes care of `error`, or raise it with what was achieved."""
+        view.ledger.discard()
+        rescue = self.plan.rescue_of(self.at, error)
+        if rescue is None:
+            raise self.error(error, view, ctx) from error
+        failure = {"step": self.plan.ops[self.at].name, "error": explain(error)}
+        return Outcome({"failure": failure, "live": {"error": error}}, (rescue,))
+
+    def error(self, error: Exception, view: FlowView, ctx: Context) -> RunError:
+        """The error that the user of the flow gets."""
+        name = self.plan.ops[self.at].name
+        where = "" if self.speaker == name else f"in {self.speaker!r}: "
+        stop = Stop(reason="failed", by=name, detail=where + explain(error))
+        spent = view.spent(self.speaker, ctx.meter).get("spent", ())
+        return RunError(
+            f"{self.plan.name!r}: step {name!r} failed: {stop.detail}",
+            result=partial_result(view, stop, spent),
+        )
+
+
+def _one_or_more(goto: Sequence[str]) -> Any:
+    return goto[0] if len(goto) == 1 else list(goto)

@@ -1,0 +1,47 @@
+"""A block in the sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowcompose.core.context import Context
+from flowcompose.core.flow.calls import Call, Calls, InlineFunction
+from flowcompose.core.flow.nodes.base import FlowNode, Outcome
+from flowcompose.core.flow.ops import StepOp, mapped
+from flowcompose.core.flow.plan import FlowPlan
+from flowcompose.core.flow.view import FlowView
+from flowcompose.core.stream import emit
+
+_PASSED = object()
+"""Stands for the value as it came: it need not be written again."""
+
+
+def _tell(step: str, ctx: Context) -> None:
+    """Say that a step begins; until its condition held that was not known."""
+    emit("step_started", ctx, step=step)
+
+
+_TELL = InlineFunction(_tell)
+
+
+class StepNode(FlowNode):
+    """The node of a step, a map or a tap."""
+
+    def __init__(self, plan: FlowPlan, at: int, op: StepOp) -> None:
+        super().__init__(plan, at, op.name)
+        self.op = op
+
+    def calls(self, view: FlowView) -> Calls:
+        """Ask the condition, map the input, call the block."""
+        op, value = self.op, view.value
+        if op.condition is not None:
+            if not (yield Call(op.condition, value)):
+                return _PASSED
+            yield Call(_TELL, op.name)
+        made = yield Call(op.block, (yield from mapped(op.input, value)))
+        return _PASSED if op.passes else made
+
+    def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
+        """Go on with what the block gave."""
+        update = {} if made is _PASSED else view.keep(made, ctx.meter.message_id)
+        return Outcome(update, self.next)

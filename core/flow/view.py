@@ -1,0 +1,126 @@
+"""A flow's run at one moment: what a step sees of it, and how it writes what it made."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+
+from flowcompose.core.context import Context
+from flowcompose.core.errors import RunError
+from flowcompose.core.flow.plan import FlowPlan
+from flowcompose.core.flow.state import FlowRequest
+from flowcompose.core.ledger import Ledger
+from flowcompose.core.meter import Meter
+from flowcompose.core.panel import Panel
+from flowcompose.core.saving import is_saving
+from flowcompose.resources.contributions import Entry
+from flowcompose.resources.critiques import CritiqueEntry
+from flowcompose.resources.packed import UnstorableError, pack, unpack
+from flowcompose.resources.usage import Tokens, Usage
+from flowcompose.resources.writes import WRITES
+
+_NO_REQUEST = FlowRequest(goal="", history=[], input=None)
+
+
+class FlowView:
+    """Reads the state of a flow."""
+
+    __slots__ = ("config", "ledger", "live", "plan", "state")
+
+    def __init__(self, plan: FlowPlan, state: Mapping[str, Any], config: RunnableConfig) -> None:
+        self.plan = plan
+        self.state = state
+        self.config = config
+        self.live: Mapping[str, Any] = state.get("live") or {}
+        self.ledger = Ledger(plan.resources, state.get(WRITES), config)
+
+    @property
+    def value(self) -> Any:
+        """The flow's value, as the last step gave it."""
+        live = self.live
+        return live["value"] if "value" in live else unpack(self.state.get("value"))
+
+    @property
+    def request(self) -> FlowRequest:
+        """What the run was started with."""
+        return self.state.get("request") or _NO_REQUEST
+
+    @property
+    def input(self) -> Any:
+        """The flow's input."""
+        live = self.live
+        return live["input"] if "input" in live else unpack(self.request["input"])
+
+    @property
+    def goal(self) -> str:
+        """The input, if it is a text or has one as its goal."""
+        return self.request["goal"]
+
+    @property
+    def history(self) -> Sequence[BaseMessage]:
+        """The conversation before the run."""
+        return self.request["history"]
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """A flow has no transcript of its own."""
+        return ()
+
+    @property
+    def critiques(self) -> Sequence[CritiqueEntry]:
+        """Nor critiques."""
+        return ()
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """What belongs to the thread; a copy: a block that writes to it writes to nothing."""
+        return copy.deepcopy(dict(self.state.get("session") or {}))
+
+    @property
+    def panel(self) -> Panel:
+        """A flow's blocks have nothing in common."""
+        return Panel(name=self.plan.name)
+
+    def context(self, agent_name: str) -> Context:
+        """What the block of a step sees."""
+        return Context(self, agent_name)
+
+    def usage(self, more: Sequence[Mapping[str, Any]] = ()) -> Usage:
+        """The tokens spent so far, and in which step."""
+        by_step: dict[str, list[Mapping[str, int]]] = {}
+        for each in (*(self.state.get("spent") or ()), *more):
+            by_step.setdefault(each["step"], []).append(each["usage"])
+        return Usage.of_parts({name: Tokens.total(parts) for name, parts in by_step.items()})
+
+    def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
+        """The config under which a step calls models: it says who asks."""
+        named = {"agent_name": agent_name, "lc_agent_name": agent_name}
+        return {**self.config, "metadata": {**(self.config.get("metadata") or {}), **named}}
+
+    def keep(self, value: Any, message_id: str | None = None) -> dict[str, Any]:
+        """Write `value` as the flow's.
+
+        Raises:
+            RunError: There is a checkpointer, and no checkpoint can hold it.
+        """
+        live = {"live": {"value": value, "message_id": message_id}}
+        return {**live, "value": self.packed(value)} if is_saving(self.config) else live
+
+    def packed(self, value: Any) -> Any:
+        """Give the form of a value that goes into a checkpoint."""
+        try:
+            return pack(value)
+        except UnstorableError as error:
+            allowed = "JSON, pydantic models, dataclasses, dates, tuples, sets or messages"
+            msg = f"no checkpoint can hold a value of type {error}: give {allowed}"
+            raise RunError(msg) from None
+
+    def spent(self, agent_name: str, meter: Meter) -> dict[str, Any]:
+        """Write what a step has spent, if it asked a model."""
+        if meter.tokens is None:
+            return {}
+        return {"spent": [{"step": agent_name, "usage": meter.as_json()}]}

@@ -1,0 +1,56 @@
+"""The way of a run's input and of its deliverable past graph state, as the objects they are.
+
+State holds their plain form. Reading that back is no projection for every model (a validator
+may scale a number once more), so whoever runs a program and the program hand each other the
+objects themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+# The engine keeps what begins so out of checkpoints and traces.
+_KEY = "__flowcompose_handover"
+
+
+@dataclass
+class Handover:
+    """What one run of one program is given and makes; those inside it take no part."""
+
+    program: object
+    """The program's `deliverer`."""
+    given: list[Any] = field(default_factory=list[Any])
+    """The input, until it is taken."""
+    made: list[Any] = field(default_factory=list[Any])
+    """The deliverable, once it is made."""
+
+
+def handing(config: RunnableConfig, program: object, *given: Any) -> RunnableConfig:
+    """Give the config of a run that is handed its input, and hands over what it makes."""
+    configurable = {**(config.get("configurable") or {}), _KEY: Handover(program, [*given])}
+    return {**config, "configurable": configurable}
+
+
+def handover(config: RunnableConfig) -> Handover | None:
+    """Give the handover that a run's config holds, if there is one."""
+    found: Any = (config.get("configurable") or {}).get(_KEY)
+    return found if isinstance(found, Handover) else None
+
+
+def take_given(config: RunnableConfig, program: object) -> list[Any]:
+    """Take the input that was handed to `program`: nobody inside of it takes it again."""
+    found = handover(config)
+    if found is None or found.program is not program:
+        return []
+    taken, found.given = found.given, []
+    return taken
+
+
+def hand_over(config: RunnableConfig, program: object, made: Any) -> None:
+    """Give the deliverable to whoever runs `program` and waits for it."""
+    found = handover(config)
+    if found is not None and found.program is program:
+        found.made[:] = [made]
