@@ -128,7 +128,10 @@ def takes_three(one: Any, two: Any, three: Any) -> str:
         ({"model": " "}, "model must be a chat model object"),
         ({"model": None}, "model must be a chat model object"),
         ({"uses": ["x"]}, "uses must hold capabilities made by capability(...), got 'x'"),
-        ({"tools": [7]}, "a tool is a LangChain tool or a function with a docstring, got 7"),
+        (
+            {"tools": [7]},
+            "a tool is a LangChain tool or a function with a docstring, or a block, got 7",
+        ),
         ({"tools": [lambda: 1]}, "tools:"),
         ({"tools": None}, "tools must be a list"),
         ({"uses": None}, "uses must be a list"),
