@@ -119,7 +119,7 @@ class _GraphTool(GraphBlock):
     @property
     def async_only(self) -> bool:  # type: ignore[override]  # it depends on what is inside
         """Whether something inside only works with `arun`."""
-        return self._program is not None and bool(self._program.async_parts)
+        return self.program is not None and bool(self.program.async_parts)
 
     @property
     def takes_goal(self) -> bool:
@@ -132,10 +132,10 @@ class _GraphTool(GraphBlock):
         return {**config, "configurable": configurable}
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
-        if self._program is None:
+        if self.program is None:
             key = "goal" if self.takes_goal else "messages"
             return {key: value if self.takes_goal else [HumanMessage(value)]}
-        given = self._program.read_input(value)
+        given = self.program.read_input(value)
         session = dict(ctx.session.state)
         return {**given, "session": session} if session else given
 

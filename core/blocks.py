@@ -42,7 +42,14 @@ class Block(Protocol):
         ...
 
 
-BlockLike = Callable[..., Any] | Runnable[Any, Any] | Block | AnyGraph | HasGraph
+BlockLike = (
+    Callable[[Any], Any]
+    | Callable[[Any, Context], Any]
+    | Runnable[Any, Any]
+    | Block
+    | AnyGraph
+    | HasGraph
+)
 """What is accepted wherever a block is taken."""
 
 

@@ -134,7 +134,7 @@ class EventReader:
     def _of_item(self, ns: Namespace, metadata: Mapping[str, Any]) -> Namespace:
         """The engine leaves out the task itself; an item of a `for_each` is one of its own."""
         whole = str(metadata.get("langgraph_checkpoint_ns", "")).split("|")
-        return (*ns, whole[-1]) if whole[-1].startswith("[") else ns
+        return tuple(whole[len(self._base or ()) :]) if whole[-1].startswith("[") else ns
 
     def _hidden(self, ns: Namespace) -> bool:
         """Referees and the like work alone: what comes while they do is theirs, however deep."""

@@ -19,6 +19,7 @@ from flowcompose.core.resource_use import ResourceMap, resources_of
 from flowcompose.core.stream import NODE
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, mapping_of
+from flowcompose.resources.resource import Resource
 from flowcompose.resources.structured_data import revive
 from flowcompose.resources.usage import Tokens
 from flowcompose.resources.writes import WRITES
@@ -60,8 +61,8 @@ class Transcribed(Protocol):
     """A program with a transcript."""
 
     @property
-    def transcript(self) -> str:
-        """The key of the transcript, in the program's resources and in its output."""
+    def transcript(self) -> tuple[str, Resource[Any]] | None:
+        """The transcript's resource, and its key in the program's output."""
         ...
 
 
@@ -87,7 +88,8 @@ class GraphBlock:
         return resources_of(self.graph)
 
     @property
-    def _program(self) -> Program | None:
+    def program(self) -> Program | None:
+        """What the graph runs, if it is a pattern or a flow of ours."""
         return self.graph.program if isinstance(self.graph, PatternGraph) else None
 
     def run(self, value: Any, ctx: Context) -> Any:
@@ -128,7 +130,7 @@ class GraphBlock:
             metadata = {key: metadata[key] for key in metadata if key not in ("round", "turn")}
         limit = max(config.get("recursion_limit") or 0, _STEPS)
         inner: RunnableConfig = {**config, "metadata": metadata, "recursion_limit": limit}
-        program = self._program
+        program = self.program
         return inner if program is None else handing(inner, program.deliverer, value)
 
     def _take_over(self, output: object, ctx: Context) -> None:
@@ -137,11 +139,11 @@ class GraphBlock:
         A finished run gives it all at once, so a run that is killed inside and resumed loses
         nothing of it and repeats nothing.
         """
-        values, program = mapping_of(output) or {}, self._program
+        values, program = mapping_of(output) or {}, self.program
         ctx.ledger.add(values.get(WRITES), self.resources)
-        if isinstance(program, Transcribed) and (entries := values.get(program.transcript)):
-            own = self.resources[program.transcript]
-            ctx.ledger.record(program.transcript, own, entries)
+        if isinstance(program, Transcribed) and program.transcript is not None:
+            key, own = program.transcript
+            ctx.ledger.record(key, own, values.get(key) or ())
 
     def _read(
         self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig

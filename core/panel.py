@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from flowcompose.core.context import Context
 
 
+DEFAULT_KEY = "contributions"
+"""The accessor key of a transcript that nobody named."""
+
+
 @dataclass(frozen=True)
 class MemberInfo:
     """A member as the others know it."""
@@ -30,5 +34,5 @@ class Panel:
     """Writes the system message that every request of the panel begins with."""
     model: Any = None
     """The pattern's model, for default blocks that name none."""
-    accessor_key: str = "contributions"
+    accessor_key: str = DEFAULT_KEY
     contributions: Resource[ContributionsState] | None = None

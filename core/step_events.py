@@ -40,7 +40,8 @@ class StepEvents:
         """A step has begun, unless that was told before."""
         if (ns, step) not in self._began:
             self._began[ns, step] = time.time()
-            yield events.StepStarted(step=step, **{**where, "agent_name": step})
+            named: dict[str, Any] = {**where, "agent_name": step}
+            yield events.StepStarted(step=step, **named)
 
     def node_ended(
         self,
@@ -54,9 +55,10 @@ class StepEvents:
         if not step or task.get("interrupts"):
             return
         result: Mapping[str, Any] = task.get("result") or {}
-        rescued = (result.get("live") or {}).get("error")
+        live: Mapping[str, Any] = result.get("live") or {}
+        rescued = live.get("error")
         error = task.get("error") or (explain(rescued) if rescued else None)
-        named = {**where, "agent_name": step}
+        named: dict[str, Any] = {**where, "agent_name": step}
         if error:
             self._began.pop((ns, step), None)
             yield events.StepFailed(step=step, error=str(error), **named)

@@ -29,8 +29,11 @@ _ATOMS = frozenset(
 )
 _GROUPS: dict[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
 _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
-    kind: maker for maker, kind in _GROUPS.items()
-} | {"dict": dict}
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "dict": dict,
+}
 
 
 class UnstorableError(TypeError):
@@ -43,7 +46,7 @@ def pack(value: Any) -> Any:
     Raises:
         UnstorableError: It, or something in it, has none.
     """
-    kind = type(value)
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType] - any value
     if kind in _ATOMS or isinstance(value, BaseMessage):
         return value
     if isinstance(value, BaseModel):
@@ -90,7 +93,7 @@ def _unpack_marked(kind: str, packed: dict[str, Any]) -> Any:
         return Path(packed["path"])
     if kind in _MAKERS:
         return _MAKERS[kind]([unpack(item) for item in packed["items"]])
-    cls = find_class(packed["class"])
+    cls: Any = find_class(packed["class"])
     if kind == "enum":
         return packed["name"] if cls is None else cls[packed["name"]]
     fields = {name: unpack(item) for name, item in packed["fields"].items()}
@@ -99,7 +102,7 @@ def _unpack_marked(kind: str, packed: dict[str, Any]) -> Any:
 
 def _rebuilt(cls: type[Any], fields: dict[str, Any]) -> Any:
     """Make a dataclass of its fields as they were, whatever its `__init__` takes or does."""
-    made = cls.__new__(cls)
+    made: Any = object.__new__(cls)
     for name, value in fields.items():
         object.__setattr__(made, name, value)
     return made

@@ -64,7 +64,8 @@ class FlowBuilder(StateGraph[Any, Any, Any, Any]):
         return Pattern[Any].adopt(compiled, FlowProgram(self.plan))
 
     def _add_op(self, at: int, op: Op) -> None:
-        plan, main, parts = self.plan, *self.plan.nodes[at]
+        plan = self.plan
+        main, parts = plan.nodes[at]
         ends = (*plan.entry(at + 1), *plan.rescues(at))
         step = partial(_Mark, op.name)
         match op:

@@ -6,17 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from flowcompose.core.blocks import Block, BlockLike
+from flowcompose.core.context import Context
 from flowcompose.core.definition import Problems
 from flowcompose.core.flow.calls import InlineFunction
 from flowcompose.core.flow.graph_step import as_step
 from flowcompose.core.flow.ops import Op
-from flowcompose.core.flow.rescued import as_rescue
+from flowcompose.core.flow.rescued import RescueLike, as_rescue
 from flowcompose.core.functions import describe
 from flowcompose.core.generator_checks import problems_of_schema
 from flowcompose.core.resource_use import problems_of_resources
 from flowcompose.core.untyped import items_of, mapping_of, unchecked
 
-Function = Callable[..., Any]
+Function = Callable[[Any], Any] | Callable[[Any, Context], Any]
 """A function of the value, or of the value and the context, sync or async."""
 
 
@@ -58,7 +59,7 @@ class StepReader:
             self.problems.add(f"{what}: {error}")
             return _UNREADABLE
 
-    def rescue(self, given: BlockLike) -> Block:
+    def rescue(self, given: RescueLike) -> Block:
         """Give the block of a rescue."""
         try:
             return as_rescue(given)

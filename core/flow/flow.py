@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -27,6 +28,7 @@ from flowcompose.core.flow.ops import (
     StepOp,
 )
 from flowcompose.core.flow.plan import FlowPlan
+from flowcompose.core.flow.rescued import RescueLike
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.resource_use import ResourcesLike, collect, read_resources
 from flowcompose.core.results import Result
@@ -262,7 +264,7 @@ class Flow(Generic[OutputT]):
 
     def rescue(
         self,
-        block: BlockLike,
+        block: RescueLike,
         *,
         on: type[Exception] | tuple[type[Exception], ...] = Exception,
         name: str | None = None,
@@ -376,8 +378,8 @@ class Flow(Generic[OutputT]):
         plan = replace(self._plan, ops=(*self._plan.ops, op))
         collect(read.problems, plan.declared)
         read.problems.raise_if_any()
-        made: Flow[OutputT] = Flow.__new__(Flow)
-        made._plan = plan
+        made = copy.copy(self)
+        made.__dict__ = {"_plan": plan}  # and none of what this flow has compiled
         return made
 
     def __repr__(self) -> str:

@@ -31,7 +31,7 @@ class GraphStep(GraphBlock):
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         session, history = dict(ctx.session.state), [*ctx.history]
-        if "input" in self._keys and isinstance(self._program, FlowProgram):
+        if "input" in self._keys and isinstance(self.program, FlowProgram):
             given = {"input": packed_if_can_be(value)}
             return {**given, "messages": history, "session": session}
         mapping = mapping_of(value)

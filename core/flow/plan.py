@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import RunError
 from flowcompose.core.flow.ops import BranchOp, LoopOp, Op, ParallelOp, RescueOp, blocks_of
-from flowcompose.core.flow.parts import async_parts_of
+from flowcompose.core.flow.parts import async_parts_of, transcripts_of
 from flowcompose.core.functions import AsyncOnlyError
 from flowcompose.core.names import member_nodes, own_node
 from flowcompose.core.resource_use import ResourceMap, collect, resources_of
@@ -65,8 +65,15 @@ class FlowPlan:
 
     @cached_property
     def resources(self) -> ResourceMap:
-        """All resources that a run of the flow uses, by key."""
-        return collect(Problems(""), self.declared)
+        """All resources that a run of the flow uses, by key.
+
+        A transcript that nobody named is among them if it is the only one of its key.
+        """
+        named = collect(Problems(""), self.declared)
+        others = [own for op in self.ops for own in transcripts_of(op)]
+        seen = {key: [each for k, each in others if k == key] for key, _ in others}
+        alone = {key: each[0] for key, each in seen.items() if len(set(each)) == 1}
+        return {**alone, **named}
 
     @cached_property
     def nodes(self) -> tuple[Nodes, ...]:

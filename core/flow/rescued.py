@@ -13,6 +13,9 @@ from flowcompose.core.context import Context
 from flowcompose.core.functions import describe, is_async, is_context
 from flowcompose.core.untyped import unchecked
 
+RescueLike = Callable[[Any, Any], Any] | Callable[[Any, Any, Context], Any] | BlockLike
+"""What is accepted as the block of a rescue."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rescued:
@@ -48,16 +51,16 @@ class RescueFunction(FunctionBlock):
         self._call = call
 
 
-def as_rescue(block: BlockLike) -> Block:
+def as_rescue(block: RescueLike) -> Block:
     """Give a block that takes a `Rescued`.
 
     Raises:
         TypeError: It cannot be one.
     """
-    plain = inspect.isroutine(block) or isinstance(block, functools.partial)
+    plain = inspect.isroutine(block) or isinstance(unchecked(block), functools.partial)
     if plain and not inspect.isgeneratorfunction(block):
         return RescueFunction(unchecked(block))
-    return as_block(block)
+    return as_block(unchecked(block))
 
 
 def _wanted(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -119,8 +119,8 @@ class FlowView:
             msg = f"no checkpoint can hold a value of type {error}: give {allowed}"
             raise RunError(msg) from None
 
-    def spent(self, agent_name: str, meter: Meter) -> dict[str, Any]:
+    def spent(self, step: str, meter: Meter) -> dict[str, Any]:
         """Write what a step has spent, if it asked a model."""
         if meter.tokens is None:
             return {}
-        return {"spent": [{"step": agent_name, "usage": meter.as_json()}]}
+        return {"spent": [{"step": step, "usage": meter.as_json()}]}

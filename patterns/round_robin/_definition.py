@@ -11,7 +11,7 @@ from flowcompose.core.blocks import Block, BlockLike
 from flowcompose.core.conditions import Condition, as_condition
 from flowcompose.core.definition import Problems
 from flowcompose.core.models import CHAT
-from flowcompose.core.panel import MemberInfo, Panel
+from flowcompose.core.panel import DEFAULT_KEY, MemberInfo, Panel
 from flowcompose.core.prompt import Text
 from flowcompose.core.retry import Retry
 from flowcompose.core.untyped import items_of, mapping_of
@@ -102,6 +102,7 @@ def _plan(
         on_error=written.on_error,
         on_limit=written.on_limit,
         turn_timeout=written.turn_timeout,
+        shares_transcript=written.contributions is not None or written.accessor_key != DEFAULT_KEY,
     )
 
 

@@ -9,9 +9,9 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ValidationError
 
-from flowcompose.core.handover import hand_over
 from flowcompose.core.errors import OutputError
 from flowcompose.core.explain import explain_fields
+from flowcompose.core.handover import hand_over
 from flowcompose.core.messages import slug
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View

@@ -9,9 +9,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ValidationError
 
-from flowcompose.core.handover import handover
 from flowcompose.core.errors import OutputError
 from flowcompose.core.explain import explain_fields
+from flowcompose.core.handover import handover
 from flowcompose.core.results import Result, Stop
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View

@@ -77,6 +77,8 @@ class Plan:
     listener: Listener = field(default_factory=Listener)
     resources: ResourceMap = field(default_factory=dict[str, Any])
     """What the blocks use, and the pattern's own transcript, by key."""
+    shares_transcript: bool = True
+    """Whether a flow around it may read the transcript; one that nobody named is nobody's."""
 
     @property
     def name(self) -> str:

@@ -17,6 +17,7 @@ from flowcompose.patterns.turn_loop.finish import derived
 from flowcompose.patterns.turn_loop.outcome import is_finished, result_of
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
+from flowcompose.resources.resource import Resource
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,17 @@ class LoopProgram:
 
     @property
     def resources(self) -> ResourceMap:
-        """What the blocks use, and the pattern's own transcript, by key."""
-        return self.plan.resources
+        """What the blocks use, and the pattern's own transcript if it is shared, by key."""
+        plan = self.plan
+        if plan.shares_transcript:
+            return plan.resources
+        return {key: each for key, each in plan.resources.items() if key != plan.key}
 
     @property
-    def transcript(self) -> str:
-        """The key of the pattern's own transcript, in its resources and in its output."""
-        return self.plan.key
+    def transcript(self) -> tuple[str, Resource[Any]] | None:
+        """The resource of the pattern's own transcript, and its key in the output."""
+        own = self.plan.panel.contributions
+        return None if own is None else (self.plan.key, own)
 
     @property
     def deliverer(self) -> object:

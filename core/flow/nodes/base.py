@@ -46,6 +46,7 @@ class FlowNode(ABC):
         self.plan = plan
         self.at = at
         self.speaker = speaker
+        self.step = plan.ops[at].name
         self.next = plan.entry(at + 1)
 
     @abstractmethod
@@ -88,7 +89,7 @@ class FlowNode(ABC):
 
     def routed(self, outcome: Outcome, view: FlowView, ctx: Context) -> Goto:
         """Write and go; the last node also writes how the flow ends."""
-        spent = view.spent(self.speaker, ctx.meter)
+        spent = view.spent(self.step, ctx.meter)
         update = {**outcome.update, **spent, **view.ledger.update()}
         if outcome.goto == (END,):
             live = {"value": view.value, **view.live, **update.get("live", {})}
@@ -101,17 +102,16 @@ class FlowNode(ABC):
         rescue = self.plan.rescue_of(self.at, error)
         if rescue is None:
             raise self.error(error, view, ctx) from error
-        failure = {"step": self.plan.ops[self.at].name, "error": explain(error)}
+        failure = {"step": self.step, "error": explain(error)}
         return Outcome({"failure": failure, "live": {"error": error}}, (rescue,))
 
     def error(self, error: Exception, view: FlowView, ctx: Context) -> RunError:
         """The error that the user of the flow gets."""
-        name = self.plan.ops[self.at].name
-        where = "" if self.speaker == name else f"in {self.speaker!r}: "
-        stop = Stop(reason="failed", by=name, detail=where + explain(error))
-        spent = view.spent(self.speaker, ctx.meter).get("spent", ())
+        where = "" if self.speaker == self.step else f"in {self.speaker!r}: "
+        stop = Stop(reason="failed", by=self.step, detail=where + explain(error))
+        spent = view.spent(self.step, ctx.meter).get("spent", ())
         return RunError(
-            f"{self.plan.name!r}: step {name!r} failed: {stop.detail}",
+            f"{self.plan.name!r}: step {self.step!r} failed: {stop.detail}",
             result=partial_result(view, stop, spent),
         )
 

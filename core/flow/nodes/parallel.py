@@ -69,7 +69,8 @@ class JoinNode(FlowNode):
 
 
 def _part(view: FlowView, part: str) -> Any:
-    live, stored = view.live, (view.state.get("parts") or {}).get(part, {})
+    parts: dict[str, dict[str, Any]] = view.state.get("parts") or {}
+    live, stored = view.live, parts.get(part, {})
     error = live.get(f"error of {part}") or stored.get("error")
     if error is not None:
         raise error if isinstance(error, Exception) else StoredError(error)
