@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from examples import debate_panel, editorial_review, pattern_as_node
+from examples import (
+    debate_panel,
+    editorial_pipeline,
+    editorial_review,
+    nested_flows,
+    pattern_as_node,
+    risk_panel,
+)
 from flowcompose.core.testing import ScriptedModel
 
 EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.py"))
@@ -94,6 +101,78 @@ def test_pattern_as_node_streams_its_members_and_adds_one_message() -> None:
         (AIMessage, "Aurora Patterns."),
         (AIMessage, "Published: Aurora Patterns."),
     ]
+
+
+def test_editorial_pipeline_consolidates_the_transcript_that_no_step_carries() -> None:
+    article = editorial_pipeline.Article(title="The tower", text="It still stands.")
+    model = ScriptedModel(
+        by_agent={
+            "outline": [editorial_pipeline.Outline(points=["Opened in 1889.", "Still there."])],
+            "writer": ["A date first.", "A second draft."],
+            "editor": ["Why is it still there?", "Good."],
+            "synthesizer": [editorial_pipeline.Verdict(reason="It needs a cause.")],
+            "consolidate": [article],
+        }
+    )
+
+    result = editorial_pipeline.main(model)
+
+    model.assert_complete()
+    assert result.output == article
+    asked = {call.agent_name: call.messages[-1].text for call in model.calls}
+    assert asked["outline"] == editorial_pipeline.TOPIC
+    goals = [call.messages[1].text for call in model.calls if call.agent_name == "writer"]
+    assert all("Review this outline: Opened in 1889. Still there." in goal for goal in goals)
+    assert asked["consolidate"].splitlines() == [
+        "Write the article. The panel's verdict: It needs a cause.",
+        "writer: A date first.",
+        "editor: Why is it still there?",
+        "writer: A second draft.",
+        "editor: Good.",
+    ]
+
+
+def test_risk_panel_tallies_the_votes_of_the_last_round() -> None:
+    assert risk_panel.main().output == risk_panel.Decision(rounds=2, buy=False)
+    model = ScriptedModel(lambda messages: risk_panel.BUY)
+    assert risk_panel.main(model).output == risk_panel.Decision(rounds=2, buy=True)
+
+
+@pytest.mark.parametrize(("most", "rounds"), [(1, 1), (3, 3), (9, 5)])
+def test_risk_panel_lets_the_caller_cap_the_rounds(most: int, rounds: int) -> None:
+    model = ScriptedModel(lambda messages: risk_panel.PASS)
+
+    result = risk_panel.main(model, rounds=most)
+
+    assert result.output == risk_panel.Decision(rounds=rounds, buy=False)
+    assert len(model.calls) == 3 * rounds
+
+
+def test_nested_flows_say_where_each_token_is_said() -> None:
+    model = ScriptedModel(
+        by_agent={
+            "user": lambda messages: "It is handy.",
+            "maintainer": lambda messages: "It may break.",
+            "synthesizer": lambda messages: "Handy, but mind it.",
+            "editor": ["Two changes, both handy."],
+        }
+    )
+
+    said, result = nested_flows.main(model)
+
+    spoken = {
+        "user": "It is handy.",
+        "maintainer": "It may break.",
+        "synthesizer": "Handy, but mind it.",
+    }
+    assert said == {
+        (("release", f"changes[{number}]", "pair"), name): text
+        for number in range(2)
+        for name, text in spoken.items()
+    } | {((), "editor"): "Two changes, both handy."}
+    assert result.output == "Two changes, both handy."
+    asked = next(call for call in model.calls if call.agent_name == "editor")
+    assert asked.messages[-1].text == "- Handy, but mind it.\n- Handy, but mind it."
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
