@@ -123,8 +123,8 @@ class _GraphTool(GraphBlock):
 
     @property
     def takes_goal(self) -> bool:
-        """Whether the graph has a goal, as patterns do."""
-        return "goal" in self._keys
+        """Whether the graph has a goal and no other input, as patterns do."""
+        return "goal" in self._keys and "input" not in self._keys
 
     def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
         config = super()._inner(value, ctx)

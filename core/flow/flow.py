@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, TypeVar, overload
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
@@ -29,19 +27,16 @@ from flowcompose.core.flow.ops import (
 )
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.rescued import RescueLike
+from flowcompose.core.flow.running import Running
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.resource_use import ResourcesLike, collect, read_resources
-from flowcompose.core.results import Result
 from flowcompose.core.untyped import mapping_of
-
-if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
-    from flowcompose.core.events import Event
 
 OutputT = TypeVar("OutputT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-class Flow(Generic[OutputT]):
+class Flow(Running[OutputT]):
     """Blocks in sequence: what one step gives, the next one gets.
 
     Choose it to make one program of model calls, functions and patterns, and a pattern to
@@ -300,64 +295,6 @@ class Flow(Generic[OutputT]):
             problem = "a flow needs at least one step, got none: add one with .step(...)"
             raise DefinitionError(f"Flow {self.name!r}", [problem])
         return FlowBuilder(self._plan).compile(checkpointer=checkpointer, store=store)
-
-    def run(
-        self,
-        value: Any,
-        *,
-        session: Mapping[str, Any] | None = None,
-        config: RunnableConfig | None = None,
-    ) -> Result[OutputT]:
-        """Run to the end, without a checkpointer: see `Pattern.run`, and `compile` for threads.
-
-        Raises:
-            DefinitionError: The value does not fit the input schema.
-            RunError: A step failed; `.result.output` is the value that it had received.
-            OutputError: The last value does not fit the output schema.
-        """
-        return self._pattern.run(value, session=session, config=config)
-
-    async def arun(
-        self,
-        value: Any,
-        *,
-        session: Mapping[str, Any] | None = None,
-        config: RunnableConfig | None = None,
-    ) -> Result[OutputT]:
-        """`run` on the async path."""
-        return await self._pattern.arun(value, session=session, config=config)
-
-    def events(
-        self,
-        value: Any,
-        *,
-        session: Mapping[str, Any] | None = None,
-        config: RunnableConfig | None = None,
-    ) -> Iterator[Event]:
-        """Run, and give what happens as it happens; the last event carries the result."""
-        return self._pattern.events(value, session=session, config=config)
-
-    def aevents(
-        self,
-        value: Any,
-        *,
-        session: Mapping[str, Any] | None = None,
-        config: RunnableConfig | None = None,
-    ) -> AsyncIterator[Event]:
-        """`events` on the async path."""
-        return self._pattern.aevents(value, session=session, config=config)
-
-    def mermaid(self) -> str:
-        """Give the diagram as Mermaid text; what is inside of steps is drawn too."""
-        return self._pattern.mermaid()
-
-    def as_graph(self) -> Pattern[OutputT]:
-        """Give the flow as a graph, as which it is a block."""
-        return self._pattern
-
-    @cached_property
-    def _pattern(self) -> Pattern[OutputT]:
-        return self.compile()
 
     def _stepped(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel
 
 from flowcompose.core.flow.finish import derived, is_finished, result_of
 from flowcompose.core.flow.plan import FlowPlan
@@ -30,6 +31,16 @@ class FlowProgram:
     def description(self) -> str:
         """The definition on one line."""
         return self.plan.description
+
+    @property
+    def summary(self) -> str:
+        """What it is good for, as far as the names of its steps tell."""
+        return f"Works in these steps: {', '.join(op.name for op in self.plan.ops)}."
+
+    @property
+    def input_schema(self) -> type[BaseModel] | None:
+        """What its input must fit, if that is said."""
+        return self.plan.input_schema
 
     @property
     def max_steps(self) -> int:
