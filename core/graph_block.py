@@ -19,6 +19,7 @@ from flowcompose.core.resource_use import ResourceMap, resources_of
 from flowcompose.core.stream import NODE
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, mapping_of
+from flowcompose.resources.packed import packed_or_none
 from flowcompose.resources.resource import Resource
 from flowcompose.resources.structured_data import revive
 from flowcompose.resources.usage import Tokens
@@ -108,8 +109,16 @@ class GraphBlock:
         self._take_over(output, ctx)
         return self._read(output, given, ctx, config)
 
+    @property
+    def _takes_value(self) -> bool:
+        """Whether this is a flow of ours, which takes any value as it is."""
+        return self.program is not None and "input" in self._keys
+
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         said = [*happenings(ctx.contributions.raw, ctx.critiques)]
+        if self._takes_value:
+            session = dict(ctx.session.state)
+            return {"input": packed_or_none(value), "messages": [*ctx.history], "session": session}
         if "goal" in self._keys:
             session, before = dict(ctx.session.state), [*ctx.history, *said]
             offered = {"goal": ctx.goal, "messages": before, "session": session}

@@ -49,7 +49,11 @@ class Result(BaseModel, Generic[OutputT]):
     model_config = ConfigDict(frozen=True)
 
     output: OutputT
-    """The deliverable. None in the `.result` of an error and of an interrupted run."""
+    """The deliverable.
+
+    None in the `.result` of a pattern's error and of an interrupted run; in that of a flow's
+    error, the value that the failed step had received.
+    """
     contributions: list[Contribution]
     """What was said, in order."""
     rounds: int

@@ -18,6 +18,8 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
+from flowcompose.resources.contributions import Transcript
+from flowcompose.resources.critiques import Critiques
 from flowcompose.resources.structured_data import find_class, name_of, revive, to_json
 
 _MARK = "__flowcompose__"
@@ -57,7 +59,7 @@ def pack(value: Any) -> Any:
         return {_MARK: "path", "path": str(value)}
     if isinstance(value, dict):
         return _pack_dict(value)  # pyright: ignore[reportUnknownArgumentType] - any mapping
-    if isinstance(value, list):
+    if isinstance(value, (list, Transcript, Critiques)):
         return [pack(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - any list
     if kind in _GROUPS:
         return {_MARK: _GROUPS[kind], "items": [pack(item) for item in value]}
@@ -65,6 +67,14 @@ def pack(value: Any) -> Any:
         fields = {f.name: pack(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {_MARK: "dataclass", "class": name_of(kind), "fields": fields}
     raise UnstorableError(kind.__qualname__)
+
+
+def packed_or_none(value: Any) -> Any:
+    """Pack a value that is handed over as well, and so need not go through a checkpoint."""
+    try:
+        return pack(value)
+    except UnstorableError:
+        return None
 
 
 def unpack(packed: Any) -> Any:

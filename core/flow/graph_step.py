@@ -9,10 +9,13 @@ from langchain_core.runnables import RunnableConfig
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.context import Context
-from flowcompose.core.flow.program import FlowProgram
-from flowcompose.core.flow.taken import packed_if_can_be
 from flowcompose.core.graph_block import AnyGraph, GraphBlock, input_keys, is_graph
 from flowcompose.core.untyped import items_of, mapping_of
+from flowcompose.resources.packed import packed_or_none
+
+
+class _OwnState(dict[str, Any]):
+    """An input that the user wrote as the graph's own; the answer is then its state as well."""
 
 
 class GraphStep(GraphBlock):
@@ -31,11 +34,10 @@ class GraphStep(GraphBlock):
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         session, history = dict(ctx.session.state), [*ctx.history]
-        if "input" in self._keys and isinstance(self.program, FlowProgram):
-            given = {"input": packed_if_can_be(value)}
-            return {**given, "messages": history, "session": session}
+        if self._takes_value:
+            return {"input": packed_or_none(value), "messages": history, "session": session}
         mapping = mapping_of(value)
-        if "goal" not in self._keys:
+        if "goal" not in self._keys or (mapping is not None and self.program is None):
             return self._state_of(value, mapping, history)
         if isinstance(value, str):
             return {"goal": value, "messages": history, "session": session}
@@ -47,7 +49,7 @@ class GraphStep(GraphBlock):
         self, value: Any, mapping: dict[Any, Any] | None, history: list[BaseMessage]
     ) -> dict[str, Any]:
         if mapping is not None:
-            return mapping
+            return _OwnState(mapping)
         if "messages" not in self._keys:
             keys = ", ".join(sorted(self._keys))
             raise TypeError(self._refusal(f"a mapping for its input ({keys})", value))
@@ -64,9 +66,9 @@ class GraphStep(GraphBlock):
     def _read(
         self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
     ) -> Any:
-        own = mapping_of(output)
-        if own is not None and "goal" not in self._keys and set(given) != {"messages"}:
-            return own
+        state = mapping_of(output)
+        if state is not None and isinstance(given, _OwnState):
+            return state
         return super()._read(output, given, ctx, config)
 
 

@@ -13,7 +13,7 @@ from flowcompose.core.explain import explain_fields
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.request import read_messages
 from flowcompose.core.untyped import mapping_of
-from flowcompose.resources.packed import UnstorableError, pack, unpack
+from flowcompose.resources.packed import packed_or_none, unpack
 
 
 class Taken(NamedTuple):
@@ -30,15 +30,7 @@ def offer(plan: FlowPlan, value: Any) -> dict[str, Any]:
     Raises:
         DefinitionError: The value does not fit the flow's input schema.
     """
-    return {"input": packed_if_can_be(_fitting(plan, value))}
-
-
-def packed_if_can_be(value: Any) -> Any:
-    """Pack an input that is handed over as well; where it cannot be, a saving run says so."""
-    try:
-        return pack(value)
-    except UnstorableError:
-        return None
+    return {"input": packed_or_none(_fitting(plan, value))}
 
 
 def take(plan: FlowPlan, given: Mapping[str, Any], handed: Sequence[Any] = ()) -> Taken:
@@ -68,7 +60,7 @@ def _last_words(plan: FlowPlan, messages: list[BaseMessage]) -> tuple[str, list[
 
 
 def _goal_in(value: Any) -> str:
-    goal = (mapping_of(value) or {}).get("goal", value)
+    goal = (mapping_of(value) or {}).get("goal", getattr(value, "goal", value))
     return goal if isinstance(goal, str) else ""
 
 
