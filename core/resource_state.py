@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from flowcompose.core.errors import RunError
+from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.resource import Resource
 from flowcompose.resources.structured_data import from_json, to_json
@@ -16,6 +16,13 @@ from flowcompose.resources.writes import Delta
 
 class ResourceError(RunError, ValueError):
     """A resource was read or written in a way that its schema does not allow."""
+
+
+class UnknownResourceError(DefinitionError, KeyError):
+    """A block asks for a resource that nobody declared: a mistake of the program."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError's own is the repr
 
 
 def json_of(resource: Resource[Any], delta: Delta | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from flowcompose.core.ledger import Ledger
-from flowcompose.core.resource_state import ResourceError
+from flowcompose.core.resource_state import ResourceError, UnknownResourceError
 from flowcompose.resources.contributions import Entry, Transcript
 from flowcompose.resources.resource import ContributionsState, Resource, is_transcript
 
@@ -91,7 +91,7 @@ class Resources:
     def __getitem__(self, key: str | Resource[Any]) -> ResourceView[Any]:
         name = self._key_of(key)
         if name is None:
-            raise KeyError(self._missing(key))
+            raise UnknownResourceError("ctx.resources", [self._missing(key)])
         live = self._live if self._live and self._ledger.known[name] is self._live[0] else None
         return ResourceView(self._ledger, name, live, self._check)
 
@@ -117,6 +117,7 @@ class Resources:
         asked = key.name if isinstance(key, Resource) else key
         there = ", ".join(self) or "none"
         return (
-            f"no resource {asked!r} here; there is: {there}. A block names what it uses in "
-            "resources=[...], of generator, handler or capability"
+            f"no resource {asked!r} here; there is: {there}. Declare it in resources=[...] of the "
+            "flow, generator, handler or capability; a pattern shares its transcript with later "
+            "steps under an accessor_key= of its own"
         )
