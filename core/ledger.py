@@ -146,8 +146,7 @@ class Ledger:
         """
         if not self._stored:
             return {}
-        known = _places(self.known)
-        outside = _places(self._outer.known) if self._outer else {}
+        known, outside = _places(self.known), self._places_outside
         self._stored = {
             place: delta
             for place, delta in self._stored.items()
@@ -157,9 +156,32 @@ class Ledger:
 
     def update(self) -> dict[str, Any]:
         """Give the part of the node's update: empty where nothing was written."""
-        kept = self._users.names if self._users else ()
-        written = {place: delta for place, delta in self._written.items() if place not in kept}
+        written = self._unkept
         return {WRITES: written} if written else {}
+
+    def closing(self) -> dict[str, Any]:
+        """Give the part of the update of a run's last node: what ends with the run is gone.
+
+        What a run outside knows stays, for it to take over.
+        """
+        known, outside = _places(self.known), self._places_outside
+        whole = compose(self._stored, [self._unkept])
+        left = {
+            place: delta
+            for place, delta in whole.items()
+            if place in outside or not _ends_with_run(known.get(place))
+        }
+        return self.update() if left == whole else {WRITES: Overwrite(left)}
+
+    @property
+    def _unkept(self) -> dict[str, Delta]:
+        """What the step wrote, but for what the store keeps."""
+        kept = self._users.names if self._users else ()
+        return {place: delta for place, delta in self._written.items() if place not in kept}
+
+    @property
+    def _places_outside(self) -> Mapping[str, Resource[Any]]:
+        return _places(self._outer.known) if self._outer else {}
 
     def discard(self) -> None:
         """Forget what the step wrote: its block failed."""

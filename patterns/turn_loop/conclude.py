@@ -86,7 +86,7 @@ class Conclusion:
         update = {**update, "stop": decision.model_dump()}
         if self.plan.synthesizer is not None:
             return Command(update=update, goto=self.plan.synthesizer_node)
-        return Command(update={**update, **finish(now)}, goto=END)
+        return Command(update={**update, **now.ledger.closing(), **finish(now)}, goto=END)
 
     def _due(self, turn: int) -> Condition | None:
         """The condition, if this is a moment to ask it."""

@@ -71,7 +71,7 @@ class SynthesizerStep:
         if isinstance(value, BaseMessage) and ctx.meter.tokens is None:
             ctx.meter.add(value)
         update = finish_with(view, value, ctx.meter.tokens, ctx.meter.message_id)
-        return Command(update={**update, **ctx.ledger.update()}, goto=END)
+        return Command(update={**update, **ctx.ledger.closing()}, goto=END)
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> RunError:
         stop = Stop.model_validate(view.state["stop"])

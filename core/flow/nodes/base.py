@@ -90,8 +90,10 @@ class FlowNode(ABC):
     def routed(self, outcome: Outcome, view: FlowView, ctx: Context) -> Goto:
         """Write and go; the last node also writes how the flow ends."""
         spent = view.spent(self.step, ctx.meter)
-        update = {**outcome.update, **spent, **view.ledger.update()}
-        if outcome.goto == (END,):
+        ends = outcome.goto == (END,)
+        written = view.ledger.closing() if ends else view.ledger.update()
+        update = {**outcome.update, **spent, **written}
+        if ends:
             live = {"value": view.value, **view.live, **update.get("live", {})}
             update = finish(view, live["value"], live.get("message_id"), update, outcome.by)
         return Command(update=update, goto=_one_or_more(outcome.goto))
