@@ -42,14 +42,10 @@ class Block(Protocol):
         ...
 
 
-BlockLike = (
-    Callable[[Any], Any]
-    | Callable[[Any, Context], Any]
-    | Runnable[Any, Any]
-    | Block
-    | AnyGraph
-    | HasGraph
-)
+ObjectBlock = Runnable[Any, Any] | Block | AnyGraph | HasGraph
+"""What is accepted as a block besides functions."""
+
+BlockLike = Callable[[Any], Any] | Callable[[Any, Context], Any] | ObjectBlock
 """What is accepted wherever a block is taken."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -239,7 +239,7 @@ def test_user_scope_goes_with_the_user_over_threads_and_processes(
 
 
 @asynccontextmanager
-async def opened(kind: str, path: Path) -> AsyncIterator[Any]:
+async def opened(kind: str, path: Path) -> AsyncGenerator[Any]:
     if kind == "memory":
         yield InMemoryStore()
         return

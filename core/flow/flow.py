@@ -316,7 +316,8 @@ class Flow(Running[OutputT]):
         collect(read.problems, plan.declared)
         read.problems.raise_if_any()
         made = copy.copy(self)
-        made.__dict__ = {"_plan": plan}  # and none of what this flow has compiled
+        made._plan = plan
+        vars(made).pop("_pattern", None)  # what this flow has compiled is not of the new one
         return made
 
     def __repr__(self) -> str:

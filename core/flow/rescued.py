@@ -8,12 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from flowcompose.core.blocks import Block, BlockLike, FunctionBlock, as_block
+from flowcompose.core.blocks import Block, FunctionBlock, ObjectBlock, as_block
 from flowcompose.core.context import Context
 from flowcompose.core.functions import describe, is_async, is_context
 from flowcompose.core.untyped import unchecked
 
-RescueLike = Callable[[Any, Any], Any] | Callable[[Any, Any, Context], Any] | BlockLike
+RescueLike = (
+    Callable[[Any], Any]
+    | Callable[[Any, Any], Any]
+    | Callable[[Any, Any, Context], Any]
+    | ObjectBlock
+)
 """What is accepted as the block of a rescue."""
 
 
