@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from flowcompose.core.retry import Retry
 from flowcompose.core.tools import Toolbox, ToolLike, as_tool
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, items_of, mapping_of
+from flowcompose.resources.structured_data import to_json
 
 if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
     from langchain_core.language_models import BaseChatModel
@@ -157,6 +159,8 @@ def _closing_writer(user: User) -> Callable[[Any, Context], list[BaseMessage]]:
 def _as_text(value: Any) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
+    if (mapping := mapping_of(value)) is not None:
+        return json.dumps(to_json(mapping), ensure_ascii=False)
     return value if isinstance(value, str) else str(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
@@ -88,7 +89,16 @@ class GraphBlock:
         """What the blocks inside use, and the transcript, if this is a pattern or a flow."""
         return resources_of(self.graph)
 
-    @property
+    @cached_property
+    def transcript(self) -> tuple[str, Resource[Any]] | None:
+        """The resource of the graph's transcript, and its key in the output."""
+        return self.program.transcript if isinstance(self.program, Transcribed) else None
+
+    @cached_property
+    def _capped(self) -> Capped | None:
+        return self.graph if isinstance(self.graph, Capped) else None
+
+    @cached_property
     def program(self) -> Program | None:
         """What the graph runs, if it is a pattern or a flow of ours."""
         return self.graph.program if isinstance(self.graph, PatternGraph) else None
@@ -148,10 +158,11 @@ class GraphBlock:
         A finished run gives it all at once, so a run that is killed inside and resumed loses
         nothing of it and repeats nothing.
         """
-        values, program = mapping_of(output) or {}, self.program
-        ctx.ledger.add(values.get(WRITES), self.resources)
-        if isinstance(program, Transcribed) and program.transcript is not None:
-            key, own = program.transcript
+        values = mapping_of(output) or {}
+        if writes := values.get(WRITES):
+            ctx.ledger.add(writes, self.resources)
+        if self.transcript is not None:
+            key, own = self.transcript
             ctx.ledger.record(key, own, values.get(key) or ())
 
     def _read(
@@ -161,8 +172,8 @@ class GraphBlock:
         values = mapping_of(output)
         if values is None:
             return output
-        if isinstance(self.graph, Capped):
-            self.graph.check_limit(values, ctx.config)
+        if self._capped is not None:
+            self._capped.check_limit(values, ctx.config)
         said = _new_answers(values, given)
         if values.get("usage"):
             ctx.meter.add_tokens(Tokens.model_validate(values["usage"]))

@@ -41,19 +41,28 @@ class StepNode(Runnable[Any, Any]):
         return await self._step.arun(input, config or {})
 
 
-def graph_node(step: Step, graph: AnyGraph, name: str) -> Runnable[Any, Any]:
-    """A step that runs `graph`, as a node in which the engine finds the graph.
+class GraphNode(RunnableLambda[Any, Any]):
+    """A step that runs a graph, as a node in which the engine finds the graph.
 
-    Only a graph that is found is drawn, streamed and resumed inside. The engine looks at the
-    names that a closure loads, so both closures load `graph`.
+    Only a graph that is found is drawn, streamed and resumed inside. The engine looks for it
+    among the `deps` of a RunnableLambda; what a RunnableLambda does in a call, and what it
+    costs, is not wanted.
     """
 
-    def run(state: Any, config: RunnableConfig) -> Goto:
-        _ = graph
-        return step.run(state, config)
+    def __init__(self, step: Step, graph: AnyGraph, name: str) -> None:
+        super().__init__(step.run, step.arun, name=name)
+        self._step = step
+        self._graph = graph
 
-    async def arun(state: Any, config: RunnableConfig) -> Goto:
-        _ = graph
-        return await step.arun(state, config)
+    @property
+    def deps(self) -> list[Any]:  # pyright: ignore[reportIncompatibleVariableOverride] - known, and not searched for
+        """The graph."""
+        return [self._graph]
 
-    return RunnableLambda(run, arun, name=name)
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Goto:
+        """Take the step."""
+        return self._step.run(input, config or {})
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Goto:
+        """Take the step on the async path."""
+        return await self._step.arun(input, config or {})

@@ -20,7 +20,7 @@ from flowcompose.core.pattern_graph import PatternGraph
 from flowcompose.core.program import check_sync
 from flowcompose.core.results import Result
 from flowcompose.core.session import merge_session
-from flowcompose.core.untyped import engine, unchecked
+from flowcompose.core.untyped import engine, items_of, unchecked
 
 if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
     from flowcompose.core.event_reader import EventReader
@@ -85,7 +85,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         config = self._in_thread(config, thread_id, goal)
         given, when = self._input(goal, session), self._durability(durability)
         output = self.invoke(given, config, durability=when, version="v2")
-        return self._result(output, config)
+        return self._result(self._in_order(output, config), config)
 
     async def arun(
         self,
@@ -103,7 +103,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         config = self._in_thread(config, thread_id, goal)
         given, when = self._input(goal, session), self._durability(durability)
         output = await self.ainvoke(given, config, durability=when, version="v2")
-        return self._result(output, config)
+        return self._result(await self._ain_order(output, config), config)
 
     def events(
         self,
@@ -126,6 +126,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         with closing(engine(self.stream(given, config, durability=when, **_AS_EVENTS))) as parts:
             for part in parts:
                 yield from reader.read(part)
+        reader.output = self._in_order(reader.output, config)
         yield self._completed(reader, config)
 
     async def aevents(
@@ -148,6 +149,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
             async for part in open_parts:
                 for event in reader.read(part):
                     yield event
+        reader.output = await self._ain_order(reader.output, config)
         yield self._completed(reader, config)
 
     def resume(
@@ -164,7 +166,8 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
         Args:
             thread_id: The thread of the run.
-            value: The answer that an interrupted run waits for.
+            value: The answer that an interrupted run waits for; for several questions at
+                once, a list of answers in the order of `result.interrupts`.
             config: LangGraph's config.
             durability: As in `run`.
 
@@ -178,8 +181,9 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if not self._goes_on(snapshot, thread_id):
             return self._read(GraphOutput(snapshot.values), config)
         when = self._durability(durability)
-        output = self.invoke(_resuming(value), config, durability=when, version="v2")
-        return self._result(output, config)
+        given = self._answer(value, snapshot)
+        output = self.invoke(given, config, durability=when, version="v2")
+        return self._result(self._in_order(output, config), config)
 
     async def aresume(
         self,
@@ -195,7 +199,9 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if not self._goes_on(snapshot, thread_id):
             return self._read(GraphOutput(snapshot.values), config)
         when = self._durability(durability)
-        output = await self.ainvoke(_resuming(value), config, durability=when, version="v2")
+        output = await self.ainvoke(
+            self._answer(value, snapshot), config, durability=when, version="v2"
+        )
         return self._result(output, config)
 
     def as_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - a pattern's input is known
@@ -268,11 +274,36 @@ class Pattern(PatternGraph, Generic[OutputT]):
 
     def check_limit(self, output: Mapping[str, Any], config: RunnableConfig) -> None:
         """Raise `MaxTurnsReached` for a run inside another pattern, if that was asked for."""
-        if output.get("stop"):
+        if self.program.raises_at_cap and output.get("stop"):
             self._result(GraphOutput(output), config)
 
     def _completed(self, reader: EventReader, config: RunnableConfig) -> RunCompleted:
         return reader.completed(self._result(reader.output, config))
+
+    def _in_order(self, output: GraphOutput[Any], config: RunnableConfig) -> GraphOutput[Any]:
+        """Put questions that were asked at once into the order in which `_answer` reads them."""
+        several = len(output.interrupts) > 1
+        return _ordered(output, self.get_state(config)) if several else output
+
+    async def _ain_order(
+        self, output: GraphOutput[Any], config: RunnableConfig
+    ) -> GraphOutput[Any]:
+        several = len(output.interrupts) > 1
+        return _ordered(output, await self.aget_state(config)) if several else output
+
+    def _answer(self, value: Any, snapshot: StateSnapshot) -> Command[Any] | None:
+        """Give the answer to what the thread waits for; blocks side by side may ask at once."""
+        waiting = snapshot.interrupts
+        if value is None:
+            return None
+        if len(waiting) < 2:
+            return Command(resume=value)
+        answers = items_of(value)
+        if answers is None or len(answers) != len(waiting):
+            asked = ", ".join(repr(each.value) for each in waiting)
+            problem = f"{len(waiting)} questions wait ({asked}): give a list of as many answers"
+            raise DefinitionError(repr(self.name), [f"{problem}, got {value!r}"])
+        return Command(resume={each.id: a for each, a in zip(waiting, answers, strict=True)})
 
     def _goes_on(self, snapshot: StateSnapshot, thread_id: str) -> bool:
         if snapshot.created_at is None:
@@ -284,8 +315,8 @@ class Pattern(PatternGraph, Generic[OutputT]):
         return pending or not self.program.is_finished(snapshot.values)
 
 
-def _resuming(value: Any) -> Command[Any] | None:
-    return None if value is None else Command(resume=value)
+def _ordered(output: GraphOutput[Any], snapshot: StateSnapshot) -> GraphOutput[Any]:
+    return GraphOutput(output.value, snapshot.interrupts)
 
 
 def _named(thread_id: str) -> str:

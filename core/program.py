@@ -39,6 +39,10 @@ class Program(Protocol):
         """The object that hands over the deliverable of a run, see `core/handover.py`."""
         ...
 
+    def model_problems(self) -> list[str]:
+        """Say which models of the blocks inside are not configured."""
+        ...
+
     def read_input(self, given: Any) -> dict[str, Any]:
         """Make the graph's input of what `run` was given.
 
@@ -63,6 +67,11 @@ class Program(Protocol):
         self, values: Mapping[str, Any], interrupts: Sequence[Any], config: RunnableConfig
     ) -> Result[Any]:
         """Read the output of a run, or the state of a thread."""
+        ...
+
+    @property
+    def raises_at_cap(self) -> bool:
+        """Whether a run that ends at its cap is an error."""
         ...
 
     def check_limit(self, result: Result[Any]) -> None:

@@ -52,7 +52,7 @@ def pack(value: Any) -> Any:
     if kind in _ATOMS or isinstance(value, BaseMessage):
         return value
     if isinstance(value, BaseModel):
-        return {_MARK: "model", "class": name_of(kind), "json": to_json(value)}
+        return _pack_model(value)
     if isinstance(value, Enum):
         return {_MARK: "enum", "class": name_of(kind), "name": value.name}
     if isinstance(value, Path):
@@ -89,6 +89,30 @@ def unpack(packed: Any) -> Any:
     return _unpack_marked(kind, packed)  # pyright: ignore[reportUnknownArgumentType] - any mapping
 
 
+def _pack_model(model: BaseModel) -> dict[str, Any]:
+    """Keep a model's fields as what they are; where one is no plain value, the model's JSON."""
+    packed = {_MARK: "model", "class": name_of(type(model))}
+    try:
+        return {**packed, "parts": {key: pack(part) for key, part in model.__getstate__().items()}}
+    except UnstorableError:
+        return {**packed, "json": to_json(model)}
+
+
+def _unpack_model(packed: dict[str, Any]) -> Any:
+    """Give the model as it was, or validated anew where its class has other fields by now."""
+    if "json" in packed:
+        return revive(packed["json"], packed["class"])
+    parts = {key: unpack(part) for key, part in packed["parts"].items()}
+    cls, fields = find_class(packed["class"]), parts["__dict__"]
+    if cls is None or not issubclass(cls, BaseModel):
+        return fields
+    if set(cls.model_fields) - set(fields):
+        return cls.model_validate(fields, by_alias=False, by_name=True)
+    made = cls.__new__(cls)
+    made.__setstate__(parts)
+    return made
+
+
 def _pack_dict(value: dict[Any, Any]) -> dict[str, Any]:
     if _MARK not in value and all(type(key) is str for key in value):
         return {key: pack(item) for key, item in value.items()}
@@ -98,7 +122,7 @@ def _pack_dict(value: dict[Any, Any]) -> dict[str, Any]:
 
 def _unpack_marked(kind: str, packed: dict[str, Any]) -> Any:
     if kind == "model":
-        return revive(packed["json"], packed["class"])
+        return _unpack_model(packed)
     if kind == "path":
         return Path(packed["path"])
     if kind in _MAKERS:

@@ -81,6 +81,17 @@ def test_the_same_on_the_async_path(tmp_path: Path, kill_at: str) -> None:
     assert resumed.stdout.strip() == "['a1b1', 'a1b1'] completed"
 
 
+@pytest.mark.parametrize("step", range(1, 8))
+def test_a_flow_killed_while_it_saves_a_step_loses_and_repeats_none(
+    tmp_path: Path, step: int
+) -> None:
+    assert start(tmp_path, "run", f"save{step}").returncode == -signal.SIGKILL
+    resumed = start(tmp_path, "resume")
+    assert resumed.stderr == ""
+    assert sorted(effects(tmp_path)) == sorted(STEPS)
+    assert resumed.stdout.strip() == "['a1b1', 'a1b1'] completed"
+
+
 # In one process
 
 

@@ -31,7 +31,7 @@ from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.program import FlowProgram
 from flowcompose.core.flow.state import Given, Now, Output, State
 from flowcompose.core.graph_block import GraphBlock
-from flowcompose.core.node import Step, StepNode, graph_node
+from flowcompose.core.node import GraphNode, Step, StepNode
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.stream import NODE, NodeMark
 from flowcompose.core.untyped import engine
@@ -109,7 +109,7 @@ class FlowBuilder(StateGraph[Any, Any, Any, Any]):
         inside = block.graph if isinstance(block, GraphBlock) else None
         engine(self).add_node(
             node,
-            StepNode(step, node) if inside is None else graph_node(step, inside, node),
+            StepNode(step, node) if inside is None else GraphNode(step, inside, node),
             metadata=metadata,
             destinations=tuple(dict.fromkeys(ends)),
             input_schema=State if isinstance(step, InitNode) else Now,

@@ -19,6 +19,8 @@ class Call(NamedTuple):
 
     block: Block
     value: Any
+    decides: bool = False
+    """Whether it is asked for a decision, which may read resources but not write them."""
 
 
 Calls = Generator[Call, Any, Any]
@@ -39,7 +41,7 @@ def drive(calls: Calls, ctx: Context) -> Any:
     answer: Any = None
     while True:
         try:
-            block, value = calls.send(answer)
+            block, value, ctx.read_only = calls.send(answer)
         except StopIteration as done:
             return done.value
         answer = block.run(value, ctx)
@@ -50,7 +52,7 @@ async def adrive(calls: Calls, ctx: Context) -> Any:
     answer: Any = None
     while True:
         try:
-            block, value = calls.send(answer)
+            block, value, ctx.read_only = calls.send(answer)
         except StopIteration as done:
             return done.value
         answer = await block.arun(value, ctx)

@@ -24,19 +24,27 @@ from flowcompose.resources.usage import Usage
 
 
 def finish(
-    view: FlowView, value: Any, message_id: str | None, update: Mapping[str, Any], by: str | None
+    view: FlowView, live: Mapping[str, Any], update: Mapping[str, Any], by: str | None
 ) -> dict[str, Any]:
-    """Write the end of a run whose last step gave `value`.
+    """Write the end of a run.
+
+    Args:
+        view: The run before its last node.
+        live: The value with which it ends, and where that came from.
+        update: What the last node writes.
+        by: Who ended it early.
 
     Raises:
         OutputError: The value does not fit the flow's output schema.
     """
-    fitted = _fitted(view, value, update)
+    value, message_id = live["value"], live.get("message_id")
+    step = live.get("step") or view.plan.ops[-1].name
+    fitted = _fitted(view, value, step, update)
     hand_over(view.config, view.plan, fitted)
     caps = [*(view.state.get("caps") or ()), *update.get("caps", ())]
     detail = "; ".join(f"loop {c['step']!r} reached its cap of {c['cap']}" for c in caps)
     stop = Stop(reason="completed", by=by, detail=detail or None)
-    kept = {} if fitted is value and "live" in update else view.keep(fitted, message_id)
+    kept = {} if fitted is value and "live" in update else view.keep(fitted, step, message_id)
     return {
         **update,
         **kept,
@@ -99,7 +107,7 @@ def derived(plan: FlowPlan, values: Mapping[str, Any]) -> dict[str, Any]:
     return {} if "output" in values else output_of(unpack(values.get("value")))
 
 
-def _fitted(view: FlowView, value: Any, update: Mapping[str, Any]) -> Any:
+def _fitted(view: FlowView, value: Any, step: str, update: Mapping[str, Any]) -> Any:
     schema = view.plan.output_schema
     if schema is None or isinstance(value, schema):
         return value
@@ -109,10 +117,10 @@ def _fitted(view: FlowView, value: Any, update: Mapping[str, Any]) -> Any:
         return schema.model_validate(value)
     except ValidationError as error:
         msg = (
-            f"{view.plan.name!r}: the output, given by step {view.plan.ops[-1].name!r}, does not "
+            f"{view.plan.name!r}: the output, given by step {step!r}, does not "
             f"fit {schema.__name__}: {explain_fields(error)}; got {value!r}"
         )
-        stop = Stop(reason="failed", by=view.plan.ops[-1].name, detail=explain_fields(error))
+        stop = Stop(reason="failed", by=step, detail=explain_fields(error))
         result = partial_result(view, stop, update.get("spent", ()))
         result = result.model_copy(update={"output": value})
         raise OutputError(msg, answer=repr(value), result=result) from error

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flowcompose.core.blocks import Block
+from flowcompose.core.context import Context
 from flowcompose.core.flow.ops import Op, blocks_of, functions_of
 from flowcompose.core.generator import Generator
-from flowcompose.core.graph_block import GraphBlock, Transcribed
+from flowcompose.core.graph_block import GraphBlock
+from flowcompose.core.model_problems import problems_of_block
 from flowcompose.resources.resource import Resource
 
 
@@ -25,9 +27,8 @@ def async_parts_of(op: Op) -> Iterator[str]:
 def transcripts_of(op: Op) -> Iterator[tuple[str, Resource[Any]]]:
     """Give the transcripts of the patterns among the blocks of an operation, with their keys."""
     for block in blocks_of(op).values():
-        program = block.program if isinstance(block, GraphBlock) else None
-        if isinstance(program, Transcribed) and program.transcript is not None:
-            yield program.transcript
+        if isinstance(block, GraphBlock) and block.transcript is not None:
+            yield block.transcript
 
 
 def _async_parts(what: str, block: Block) -> Iterator[str]:
@@ -39,7 +40,7 @@ def _async_parts(what: str, block: Block) -> Iterator[str]:
         yield from (f"{part} of {what}" for part in block.program.async_parts)
 
 
-def generators_of(ops: Iterable[Op]) -> Iterator[Generator]:
-    """Give the model calls among the steps; patterns and flows inside look after their own."""
-    for op in ops:
-        yield from (block for block in blocks_of(op).values() if isinstance(block, Generator))
+def model_problems_of(ops: Iterable[Op], ctx: Context) -> list[str]:
+    """Say which models of the steps are not configured, inside patterns and flows too."""
+    blocks = [block for op in ops for block in blocks_of(op).values()]
+    return list(dict.fromkeys(each for block in blocks for each in problems_of_block(block, ctx)))

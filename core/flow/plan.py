@@ -15,6 +15,7 @@ from flowcompose.core.flow.ops import BranchOp, LoopOp, Op, ParallelOp, RescueOp
 from flowcompose.core.flow.parts import async_parts_of, transcripts_of
 from flowcompose.core.functions import AsyncOnlyError
 from flowcompose.core.names import member_nodes, own_node
+from flowcompose.core.resource_state import UnknownResourceError
 from flowcompose.core.resource_use import ResourceMap, collect, resources_of
 from flowcompose.resources.resource import Resource
 
@@ -114,7 +115,7 @@ class FlowPlan:
 
     def rescue_of(self, at: int, error: Exception) -> str | None:
         """Give the node that takes care of an error of operation `at`, if there is one."""
-        if isinstance(error, AsyncOnlyError):  # a mistake of the program
+        if isinstance(error, (AsyncOnlyError, UnknownResourceError)):  # a faulty program
             return None
         for i in range(at + 1, len(self.ops)):
             op = self.ops[i]

@@ -10,8 +10,10 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from flowcompose.core.flow.finish import derived, is_finished, result_of
+from flowcompose.core.flow.parts import model_problems_of
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.taken import offer, take
+from flowcompose.core.flow.view import FlowView
 from flowcompose.core.resource_use import ResourceMap
 from flowcompose.core.results import Result
 
@@ -62,6 +64,10 @@ class FlowProgram:
         """The plan, which every node of a run has at hand."""
         return self.plan
 
+    def model_problems(self) -> list[str]:
+        """Say which models of the steps are not configured."""
+        return model_problems_of(self.plan.ops, FlowView(self.plan, {}, {}).context(""))
+
     def read_input(self, given: Any) -> dict[str, Any]:
         """Take any value that fits the input schema."""
         return offer(self.plan, given)
@@ -83,6 +89,11 @@ class FlowProgram:
     ) -> Result[Any]:
         """Read the output of a run, or the state of a thread."""
         return result_of(self.plan, values, interrupts, config)
+
+    @property
+    def raises_at_cap(self) -> bool:
+        """A flow has no cap of its own."""
+        return False
 
     def check_limit(self, result: Result[Any]) -> None:
         """A flow has no cap of its own."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
-from flowcompose.core.pattern import Pattern
+from flowcompose.core.pattern import Durability, Pattern
 from flowcompose.core.results import Result
 
 if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
@@ -31,46 +31,62 @@ class Running(ABC, Generic[OutputT]):
         value: Any,
         *,
         session: Mapping[str, Any] | None = None,
+        thread_id: str | None = None,
         config: RunnableConfig | None = None,
+        durability: Durability | None = None,
     ) -> Result[OutputT]:
         """Run to the end, without a checkpointer: see `Pattern.run`, and `compile` for threads.
 
         Raises:
             DefinitionError: The value does not fit the input schema.
-            RunError: A step failed; `.result.output` is the value that it had received.
+            RunError: A step failed; `.result.output` is the flow's value before it.
             OutputError: The last value does not fit the output schema.
         """
-        return self._pattern.run(value, session=session, config=config)
+        return self._pattern.run(
+            value, session=session, thread_id=thread_id, config=config, durability=durability
+        )
 
     async def arun(
         self,
         value: Any,
         *,
         session: Mapping[str, Any] | None = None,
+        thread_id: str | None = None,
         config: RunnableConfig | None = None,
+        durability: Durability | None = None,
     ) -> Result[OutputT]:
         """`run` on the async path."""
-        return await self._pattern.arun(value, session=session, config=config)
+        return await self._pattern.arun(
+            value, session=session, thread_id=thread_id, config=config, durability=durability
+        )
 
     def events(
         self,
         value: Any,
         *,
         session: Mapping[str, Any] | None = None,
+        thread_id: str | None = None,
         config: RunnableConfig | None = None,
+        durability: Durability | None = None,
     ) -> Iterator[Event]:
         """Run, and give what happens as it happens; the last event carries the result."""
-        return self._pattern.events(value, session=session, config=config)
+        return self._pattern.events(
+            value, session=session, thread_id=thread_id, config=config, durability=durability
+        )
 
     def aevents(
         self,
         value: Any,
         *,
         session: Mapping[str, Any] | None = None,
+        thread_id: str | None = None,
         config: RunnableConfig | None = None,
+        durability: Durability | None = None,
     ) -> AsyncIterator[Event]:
         """`events` on the async path."""
-        return self._pattern.aevents(value, session=session, config=config)
+        return self._pattern.aevents(
+            value, session=session, thread_id=thread_id, config=config, durability=durability
+        )
 
     def mermaid(self) -> str:
         """Give the diagram as Mermaid text; what is inside of steps is drawn too."""

@@ -101,13 +101,13 @@ class FlowView:
         named = {"agent_name": agent_name, "lc_agent_name": agent_name}
         return {**self.config, "metadata": {**(self.config.get("metadata") or {}), **named}}
 
-    def keep(self, value: Any, message_id: str | None = None) -> dict[str, Any]:
-        """Write `value` as the flow's.
+    def keep(self, value: Any, step: str, message_id: str | None = None) -> dict[str, Any]:
+        """Write `value`, given by `step`, as the flow's.
 
         Raises:
             RunError: There is a checkpointer, and no checkpoint can hold it.
         """
-        live = {"live": {"value": value, "message_id": message_id}}
+        live = {"live": {"value": value, "step": step, "message_id": message_id}}
         return {**live, "value": self.packed(value)} if is_saving(self.config) else live
 
     def packed(self, value: Any) -> Any:

@@ -9,7 +9,7 @@ from langgraph.constants import END, START
 from langgraph.graph import StateGraph
 
 from flowcompose.core.graph_block import GraphBlock
-from flowcompose.core.node import Step, StepNode, graph_node
+from flowcompose.core.node import GraphNode, Step, StepNode
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.stream import NODE, NodeMark
 from flowcompose.core.untyped import engine
@@ -83,7 +83,7 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
             metadata |= {"agent_name": agent_name, "lc_agent_name": agent_name}
         engine(self).add_node(
             node,
-            StepNode(step, node) if graph is None else graph_node(step, graph, node),
+            StepNode(step, node) if graph is None else GraphNode(step, graph, node),
             metadata=metadata,
             destinations=tuple(dict.fromkeys(ends)),
             input_schema=self._turn_schema if reads else None,

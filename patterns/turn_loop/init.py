@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -11,7 +11,7 @@ from langgraph.types import Overwrite
 
 from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.explain import explain
-from flowcompose.core.generator import Generator
+from flowcompose.core.model_problems import problems_of_block
 from flowcompose.core.node import Goto
 from flowcompose.core.program import check_sync
 from flowcompose.core.request import read_request
@@ -69,24 +69,15 @@ class InitStep:
             WRITES: state.get(WRITES),
         }
         view = View(self.plan, fresh, config)
-        self._check_models(view)
+        if problems := model_problems_of(self.plan, view):
+            raise DefinitionError(repr(self.plan.name), problems)
         opening = {"request": Overwrite(request), self.plan.key: Overwrite([])}
         opening |= view.ledger.opening()
         return view, {**reset_of(state), **opening}
 
-    def _check_models(self, view: View) -> None:
-        """Find a model that is not configured before the first turn is paid for."""
-        ctx, problems = view.context("", 1), dict[str, None]()
-        for generator in self._generators():
-            try:
-                generator.model_for(ctx)
-            except DefinitionError as error:
-                problems |= dict.fromkeys(f"{error.subject}: {each}" for each in error.problems)
-        if problems:
-            raise DefinitionError(repr(self.plan.name), list(problems))
 
-    def _generators(self) -> Iterator[Generator]:
-        plan = self.plan
-        for block in [*(m.block for m in plan.members), plan.referee, plan.synthesizer]:
-            if isinstance(block, Generator):
-                yield block
+def model_problems_of(plan: Plan, view: View) -> list[str]:
+    """Say which models of the pattern's blocks are not configured."""
+    blocks = [*(member.block for member in plan.members), plan.referee, plan.synthesizer]
+    ctx = view.context("", 1)
+    return list(dict.fromkeys(each for block in blocks for each in problems_of_block(block, ctx)))

@@ -14,6 +14,7 @@ from flowcompose.core.resource_use import ResourceMap
 from flowcompose.core.results import Result
 from flowcompose.core.untyped import mapping_of
 from flowcompose.patterns.turn_loop.finish import derived
+from flowcompose.patterns.turn_loop.init import model_problems_of
 from flowcompose.patterns.turn_loop.outcome import is_finished, result_of
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
@@ -74,6 +75,10 @@ class LoopProgram:
         """The plan, which every step of a run has at hand."""
         return self.plan
 
+    def model_problems(self) -> list[str]:
+        """Say which models of the blocks are not configured."""
+        return model_problems_of(self.plan, View(self.plan, {}, {}))
+
     def read_input(self, given: Any) -> dict[str, Any]:
         """Take a goal, or a mapping with `goal` or `messages`."""
         mapping = mapping_of(given)
@@ -99,8 +104,13 @@ class LoopProgram:
         """Read the output of a run, or the state of a thread."""
         return result_of(self.plan, values, interrupts, config)
 
+    @property
+    def raises_at_cap(self) -> bool:
+        """Whether `on_limit` says so."""
+        return self.plan.on_limit == "raise"
+
     def check_limit(self, result: Result[Any]) -> None:
         """Raise at a cap where `on_limit` says so."""
-        if self.plan.on_limit == "raise" and result.stop.reason in ("max_rounds", "max_turns"):
+        if self.raises_at_cap and result.stop.reason in ("max_rounds", "max_turns"):
             msg = f"{self.name!r} reached its cap after {result.turns} turns ({result.stop.reason})"
             raise MaxTurnsReached(msg, result=result)

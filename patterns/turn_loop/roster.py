@@ -8,7 +8,7 @@ from typing import Any
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.definition import Problems
-from flowcompose.core.graph_block import AnyGraph, is_graph
+from flowcompose.core.graph_block import AnyGraph, HasGraph, is_graph
 from flowcompose.core.untyped import items_of, mapping_of, unchecked
 
 
@@ -44,8 +44,8 @@ class RosterEntry:
     description: str | None = None
 
 
-RosterLike = RosterEntry | Mapping[str, Any] | AnyGraph
-"""What a roster holds: an entry, a mapping with its keys, or a named graph by itself."""
+RosterLike = RosterEntry | Mapping[str, Any] | AnyGraph | HasGraph
+"""What a roster holds: an entry, a mapping with its keys, or a named graph or flow by itself."""
 
 _KEYS = tuple(field.name for field in fields(RosterEntry))
 
@@ -81,6 +81,8 @@ def read_roster(
 
 def _read_entry(given: object, position: int, problems: Problems) -> RosterEntry | None:
     where = f"roster entry {position}"
+    if isinstance(given, HasGraph):
+        given = given.as_graph()
     if is_graph(given):
         given = RosterEntry(name=given.get_name(), block=given)
     elif (keys := mapping_of(given)) is not None:

@@ -23,6 +23,14 @@ from flowcompose.core.results import Stop
 
 Update = dict[str, Any]
 
+# The engine waits for the writes of a step before it stores the checkpoint after it only if one
+# of them goes to a log. Else a process that is killed in between would do the step again.
+_AWAITED: Update = {"spent": []}
+
+
+_PLACE = "in the "
+"""What a note begins with that says where in a step an error was."""
+
 
 class Outcome(NamedTuple):
     """What a node writes, and where the run goes from there."""
@@ -92,10 +100,10 @@ class FlowNode(ABC):
         spent = view.spent(self.step, ctx.meter)
         ends = outcome.goto == (END,)
         written = view.ledger.closing() if ends else view.ledger.update()
-        update = {**outcome.update, **spent, **written}
+        update = {**_AWAITED, **outcome.update, **spent, **written}
         if ends:
             live = {"value": view.value, **view.live, **update.get("live", {})}
-            update = finish(view, live["value"], live.get("message_id"), update, outcome.by)
+            update = finish(view, live, update, outcome.by)
         return Command(update=update, goto=_one_or_more(outcome.goto))
 
     def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
@@ -107,10 +115,16 @@ class FlowNode(ABC):
         failure = {"step": self.step, "error": explain(error)}
         return Outcome({"failure": failure, "live": {"error": error}}, (rescue,))
 
+    def _where(self, error: Exception) -> str:
+        """Say in which block or item of the step it was, where there are several."""
+        if self.speaker != self.step:
+            return f"in {self.speaker!r}: "
+        notes: list[str] = getattr(error, "__notes__", [])
+        return f"{notes[-1]}: " if notes and notes[-1].startswith(_PLACE) else ""
+
     def error(self, error: Exception, view: FlowView, ctx: Context) -> RunError:
         """The error that the user of the flow gets."""
-        where = "" if self.speaker == self.step else f"in {self.speaker!r}: "
-        stop = Stop(reason="failed", by=self.step, detail=where + explain(error))
+        stop = Stop(reason="failed", by=self.step, detail=self._where(error) + explain(error))
         spent = view.spent(self.step, ctx.meter).get("spent", ())
         return RunError(
             f"{self.plan.name!r}: step {self.step!r} failed: {stop.detail}",

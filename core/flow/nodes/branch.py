@@ -24,7 +24,7 @@ class DecideNode(FlowNode):
         """Find the key of the first condition that holds."""
         value = view.value
         for key, (condition, _) in self.op.branches.items():
-            if (yield Call(condition, value)):
+            if (yield Call(condition, value, decides=True)):
                 return key
         keys = ", ".join(map(repr, self.op.branches))
         msg = f"no condition holds for {value!r}; the branches are {keys}"
@@ -48,4 +48,4 @@ class BranchNode(FlowNode):
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Go on with what it gave."""
-        return Outcome(view.keep(made, ctx.meter.message_id), self.next)
+        return Outcome(view.keep(made, self.step, ctx.meter.message_id), self.next)

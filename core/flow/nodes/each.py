@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.func import task
 
 from flowcompose.core.context import Context
@@ -83,7 +83,7 @@ class EachNode(FlowNode):
             view.ledger.add(each["writes"], {})
             if each["usage"]:
                 ctx.meter.add_tokens(Tokens.model_validate(each["usage"]))
-        return Outcome(view.keep([each["value"] for each in made]), self.next)
+        return Outcome(view.keep([each["value"] for each in made], self.step), self.next)
 
     def _each(self, items: _Items) -> list[dict[str, Any]]:
         futures: list[Any] = []
@@ -91,10 +91,12 @@ class EachNode(FlowNode):
         for i in range(len(items.items)):
             if len(running) >= self.op.max_concurrency:
                 done, running = concurrent.futures.wait(running, return_when="FIRST_COMPLETED")
-                _raise_first(done)
+                if any(future.exception() for future in done):
+                    break
             futures.append(_task(i, items.run)(i))
             running.add(futures[-1])
-        return [items.read(i, future.result()) for i, future in enumerate(futures)]
+        concurrent.futures.wait(running)  # what is at work is not in vain, even if one failed
+        return items.read_all(futures)
 
     async def _aeach(self, items: _Items) -> list[dict[str, Any]]:
         futures: list[Any] = []
@@ -102,10 +104,13 @@ class EachNode(FlowNode):
         for i in range(len(items.items)):
             if len(running) >= self.op.max_concurrency:
                 done, running = await asyncio.wait(running, return_when="FIRST_COMPLETED")
-                _raise_first(done)
+                if any(future.exception() for future in done):
+                    break
             futures.append(_task(i, items.arun)(i))
             running.add(futures[-1])
-        return [items.read(i, await future) for i, future in enumerate(futures)]
+        if running:
+            await asyncio.wait(running)
+        return items.read_all(futures)
 
 
 class _Items:
@@ -128,7 +133,7 @@ class _Items:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            error.add_note(f"in item {i} of step {self.node.speaker!r}")
+            error.add_note(f"in the item {i}")
             raise
         return self._written(i, made, view, ctx)
 
@@ -143,12 +148,22 @@ class _Items:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            error.add_note(f"in item {i} of step {self.node.speaker!r}")
+            error.add_note(f"in the item {i}")
             raise
         return self._written(i, made, view, ctx)
 
-    def read(self, i: int, written: dict[str, Any]) -> dict[str, Any]:
-        """Give what item `i` came to: the object itself, or what an earlier process wrote."""
+    def read_all(self, futures: Sequence[Any]) -> list[dict[str, Any]]:
+        """Give what the items came to; the first error counts, questions are asked together."""
+        errors = [error for future in futures if (error := future.exception())]
+        failed = [error for error in errors if not isinstance(error, GraphInterrupt)]
+        if failed:
+            raise failed[0]
+        if errors:
+            raise GraphInterrupt([each for error in errors for each in error.args[0]])
+        return [self._read(i, future.result()) for i, future in enumerate(futures)]
+
+    def _read(self, i: int, written: dict[str, Any]) -> dict[str, Any]:
+        """Give the object itself, or what an earlier process wrote."""
         return {**written, "value": self.made[i] if i in self.made else unpack(written["value"])}
 
     def _view(self) -> FlowView:
@@ -165,8 +180,3 @@ class _Items:
 def _task(i: int, function: Callable[..., Any]) -> Any:
     """Make a task of the engine's, whose own type fits no method."""
     return unchecked(task)(name=f"[{i}]")(function)
-
-
-def _raise_first(done: set[Any]) -> None:
-    for future in done:
-        future.result()

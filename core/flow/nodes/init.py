@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Overwrite
 
-from flowcompose.core.errors import DefinitionError
-from flowcompose.core.flow.parts import generators_of
+from flowcompose.core.errors import DefinitionError, RunError
+from flowcompose.core.flow.parts import model_problems_of
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.state import FlowRequest, reset_of
 from flowcompose.core.flow.taken import take
@@ -41,21 +41,18 @@ class InitNode:
 
     def _open(self, view: FlowView) -> Goto:
         taken = take(self.plan, view.state, take_given(view.config, self.plan))
-        kept = view.keep(taken.value)
+        kept = self._kept(taken.value, view)
         request = FlowRequest(goal=taken.goal, history=taken.history, input=kept.get("value"))
-        self._check_models(view)
+        if problems := model_problems_of(self.plan.ops, view.context("")):
+            raise DefinitionError(repr(self.plan.name), problems)
         live = {**kept["live"], "input": taken.value}
         cleared = {**reset_of(view.state), **view.ledger.opening()}
         update = {**cleared, **kept, "live": live, "request": Overwrite(request)}
         return Command(update=update, goto=self.next if len(self.next) > 1 else self.next[0])
 
-    def _check_models(self, view: FlowView) -> None:
-        """Find a model that is not configured before the first step is paid for."""
-        ctx, problems = view.context(""), dict[str, None]()
-        for generator in generators_of(self.plan.ops):
-            try:
-                generator.model_for(ctx)
-            except DefinitionError as error:
-                problems |= dict.fromkeys(f"{error.subject}: {each}" for each in error.problems)
-        if problems:
-            raise DefinitionError(repr(self.plan.name), list(problems))
+    def _kept(self, value: Any, view: FlowView) -> dict[str, Any]:
+        try:
+            return view.keep(value, "")
+        except RunError as error:
+            problem = f"the input, for step {self.plan.ops[0].name!r}: {error}"
+            raise DefinitionError(repr(self.plan.name), [problem]) from None

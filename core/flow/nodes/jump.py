@@ -25,7 +25,8 @@ class LoopNode(FlowNode):
 
     def calls(self, view: FlowView) -> Calls:
         """Ask whether to jump."""
-        return True if self.op.when is None else (yield Call(self.op.when, view.value))
+        when = self.op.when
+        return True if when is None else (yield Call(when, view.value, decides=True))
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Jump back, or go on: because it was said so, or because of the cap."""
@@ -48,7 +49,7 @@ class ExitNode(FlowNode):
 
     def calls(self, view: FlowView) -> Calls:
         """Ask whether to end."""
-        return (yield Call(self.op.condition, view.value))
+        return (yield Call(self.op.condition, view.value, decides=True))
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """End, or go on."""

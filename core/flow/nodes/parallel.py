@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowcompose.core.context import Context
 from flowcompose.core.explain import explain
 from flowcompose.core.flow.calls import Call, Calls
 from flowcompose.core.flow.nodes.base import FlowNode, Outcome
-from flowcompose.core.flow.nodes.rescue import StoredError
 from flowcompose.core.flow.ops import ParallelOp, mapped
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.view import FlowView
@@ -38,10 +37,8 @@ class PartNode(FlowNode):
         return Outcome(update, self.join)
 
     def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
-        """Leave a failure that will be rescued to the join: the others are still at work."""
+        """Leave the failure to the join: the others are still at work, and not in vain."""
         view.ledger.discard()
-        if self.plan.rescue_of(self.at, error) is None:
-            raise self.error(error, view, ctx) from error
         update: dict[str, Any] = {"live": {f"error of {self.part}": error}}
         if is_saving(view.config):
             update["parts"] = {self.part: {"error": explain(error)}}
@@ -57,21 +54,35 @@ class JoinNode(FlowNode):
 
     def calls(self, view: FlowView) -> Calls:
         """Read what the parts gave; the first error among them counts."""
-        made: dict[str, Any] = {}
-        for key, part in self.plan.nodes[self.at].parts.items():
-            made[key] = _part(view, part)
         yield from ()
+        parts = self.plan.nodes[self.at].parts
+        for key, part in parts.items():
+            error = view.live.get(f"error of {part}")
+            if error is not None:
+                error.add_note(f"in the block {key!r}")
+                raise error
+        if again := [part for part in parts.values() if "error" in _stored(view, part)]:
+            return _Again(tuple(again))
+        made = {key: _value(view, part) for key, part in parts.items()}
         return list(made.values()) if self.op.listed else made
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
-        """Go on with all of it."""
-        return Outcome(view.keep(made), self.next)
+        """Go on with all of it; after a resume, first do again what had failed."""
+        if isinstance(made, _Again):
+            return Outcome({}, made.parts)
+        return Outcome(view.keep(made, self.step), self.next)
 
 
-def _part(view: FlowView, part: str) -> Any:
-    parts: dict[str, dict[str, Any]] = view.state.get("parts") or {}
-    live, stored = view.live, parts.get(part, {})
-    error = live.get(f"error of {part}") or stored.get("error")
-    if error is not None:
-        raise error if isinstance(error, Exception) else StoredError(error)
-    return live[part] if part in live else unpack(stored.get("value"))
+class _Again(NamedTuple):
+    """The nodes of parts that failed in a process of which only the checkpoint is left."""
+
+    parts: tuple[str, ...]
+
+
+def _stored(view: FlowView, part: str) -> dict[str, Any]:
+    stored: dict[str, dict[str, Any]] = view.state.get("parts") or {}
+    return stored.get(part, {})
+
+
+def _value(view: FlowView, part: str) -> Any:
+    return view.live[part] if part in view.live else unpack(_stored(view, part).get("value"))

@@ -34,6 +34,6 @@ class RescueNode(FlowNode):
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Go on with what the block gave."""
-        update = view.keep(made, ctx.meter.message_id)
+        update = view.keep(made, self.step, ctx.meter.message_id)
         live = {**update["live"], "error": None}
         return Outcome({**update, "live": live, "failure": None}, self.next)

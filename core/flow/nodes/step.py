@@ -35,7 +35,7 @@ class StepNode(FlowNode):
         """Ask the condition, map the input, call the block."""
         op, value = self.op, view.value
         if op.condition is not None:
-            if not (yield Call(op.condition, value)):
+            if not (yield Call(op.condition, value, decides=True)):
                 return _PASSED
             yield Call(_TELL, op.name)
         made = yield Call(op.block, (yield from mapped(op.input, value)))
@@ -43,5 +43,5 @@ class StepNode(FlowNode):
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Go on with what the block gave."""
-        update = {} if made is _PASSED else view.keep(made, ctx.meter.message_id)
+        update = {} if made is _PASSED else view.keep(made, self.step, ctx.meter.message_id)
         return Outcome(update, self.next)
