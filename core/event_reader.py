@@ -17,7 +17,7 @@ from flowcompose.core.events import Event
 from flowcompose.core.messages import slug
 from flowcompose.core.names import member_of
 from flowcompose.core.results import Result, Stop
-from flowcompose.core.step_events import StepEvents
+from flowcompose.core.step_events import STEP_KINDS, StepEvents
 from flowcompose.core.stream import MARK, NODE, NodeMark
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Contribution
@@ -114,7 +114,7 @@ class EventReader:
             yield from _turn_ended(node, task.get("error"), result, where)
         elif node.mark.kind == "referee":
             yield from _audited(result, {**where, "agent_name": node.agent_name})
-        else:
+        elif node.mark.kind in STEP_KINDS:
             yield from self._steps.node_ended(node.ns, node.mark, task, where)
         if result.get("stop"):
             yield events.RunStopped(stop=Stop.model_validate(result["stop"]), **where)

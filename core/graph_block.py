@@ -12,6 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.protocol import PregelProtocol
 
 from flowcompose.core.context import Context
+from flowcompose.core.errors import RunError
 from flowcompose.core.handover import handing, handover
 from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.pattern_graph import PatternGraph
@@ -107,28 +108,35 @@ class GraphBlock:
         """Invoke the graph."""
         given = self._given(value, ctx)
         config = self._inner(value, ctx)
-        output = engine(self.graph).invoke(given, config)
-        self._take_over(output, ctx)
+        try:
+            output = engine(self.graph).invoke(given, config)
+        except RunError as error:
+            raise self._paid(error, ctx)  # noqa: B904 - the same error
+        self._take_over(output, given, ctx, config)
         return self._read(output, given, ctx, config)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph on the async path."""
         given = self._given(value, ctx)
         config = self._inner(value, ctx)
-        output = await engine(self.graph).ainvoke(given, config)
-        self._take_over(output, ctx)
+        try:
+            output = await engine(self.graph).ainvoke(given, config)
+        except RunError as error:
+            raise self._paid(error, ctx)  # noqa: B904 - the same error
+        self._take_over(output, given, ctx, config)
         return self._read(output, given, ctx, config)
 
     @property
     def _takes_value(self) -> bool:
         """Whether this is a flow of ours, which takes any value as it is."""
-        return self.program is not None and "input" in self._keys
+        return self.program is not None and "packed_input" in self._keys
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         said = [*happenings(ctx.contributions.raw, ctx.critiques)]
         if self._takes_value:
             session = dict(ctx.session.state)
-            return {"input": packed_or_none(value), "messages": [*ctx.history], "session": session}
+            packed = {"packed_input": packed_or_none(value)}
+            return {**packed, "messages": [*ctx.history], "session": session}
         if "goal" in self._keys:
             session, before = dict(ctx.session.state), [*ctx.history, *said]
             offered = {"goal": ctx.goal, "messages": before, "session": session}
@@ -152,13 +160,33 @@ class GraphBlock:
         program = self.program
         return inner if program is None else handing(inner, program.deliverer, value)
 
-    def _take_over(self, output: object, ctx: Context) -> None:
-        """Write what was written inside, and keep the transcript where later steps know it.
+    def _paid(self, error: RunError, ctx: Context) -> RunError:
+        """Count what a run of ours has spent up to its failure."""
+        result = error.result if self.program is not None else None
+        if result is not None and result.usage.total_tokens:
+            ctx.meter.add_tokens(result.usage + Tokens())  # the sum alone, without whose it is
+        return error
+
+    def _take_over(
+        self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
+    ) -> None:
+        """Count what was spent inside, and write what was written there.
 
         A finished run gives it all at once, so a run that is killed inside and resumed loses
         nothing of it and repeats nothing.
         """
         values = mapping_of(output) or {}
+        said = _new_answers(values, given)
+        if said:
+            ctx.meter.message_id = said[-1].id
+        if self.program is None:
+            for message in said:
+                ctx.meter.add(message)
+            return
+        if values.get("usage"):
+            ctx.meter.add_tokens(Tokens.model_validate(values["usage"]))
+        if self._capped is not None:
+            self._capped.check_limit(values, config)
         if writes := values.get(WRITES):
             ctx.ledger.add(writes, self.resources)
         if self.transcript is not None:
@@ -172,29 +200,20 @@ class GraphBlock:
         values = mapping_of(output)
         if values is None:
             return output
-        if self._capped is not None:
-            self._capped.check_limit(values, ctx.config)
-        said = _new_answers(values, given)
-        if values.get("usage"):
-            ctx.meter.add_tokens(Tokens.model_validate(values["usage"]))
-        else:
-            for message in said:
-                ctx.meter.add(message)
-        if said:
-            ctx.meter.message_id = said[-1].id
         waiting = handover(config)
         if waiting is not None and waiting.made:
             return waiting.made[0]
         structured = values.get("structured_response", values.get("output"))
         if structured is not None:
             return revive(structured, values.get("output_class"))
-        messages = said or convert_to_messages(values.get("messages") or [])
+        messages = _new_answers(values, given) or convert_to_messages(values.get("messages") or [])
         return str(messages[-1].text) if messages else values
 
 
 def _new_answers(output: dict[str, Any], given: dict[str, Any]) -> list[AIMessage]:
     messages: list[BaseMessage] = convert_to_messages(output.get("messages") or [])
-    known = {message.id for message in given.get("messages", ()) if message.id}
+    given_ids = (getattr(each, "id", None) for each in given.get("messages") or ())
+    known = {each for each in given_ids if each}
     return [m for m in messages if isinstance(m, AIMessage) and m.id not in known]
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from langgraph.constants import END, START
 
+_RESERVED = ("checkpoint_id", "checkpoint_ns", "checkpoint_map", "configurable")  # the engine's
+
 _FORBIDDEN = {":": "%3A", "|": "%7C"}  # the engine builds its namespaces with them
 
 
 def member_nodes(names: Sequence[str]) -> dict[str, str]:
     """Give each member's node name: the same name, escaped where the engine forbids it."""
-    taken = {START, END}
+    taken = {START, END, *_RESERVED}
     nodes: dict[str, str] = {}
     # Plain names first: an escaped one must not take the place of a member who bears it.
     for name in sorted(names, key=lambda name: _escaped(name) != name):

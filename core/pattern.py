@@ -199,10 +199,9 @@ class Pattern(PatternGraph, Generic[OutputT]):
         if not self._goes_on(snapshot, thread_id):
             return self._read(GraphOutput(snapshot.values), config)
         when = self._durability(durability)
-        output = await self.ainvoke(
-            self._answer(value, snapshot), config, durability=when, version="v2"
-        )
-        return self._result(output, config)
+        given = self._answer(value, snapshot)
+        output = await self.ainvoke(given, config, durability=when, version="v2")
+        return self._result(await self._ain_order(output, config), config)
 
     def as_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - a pattern's input is known
         self, *, name: str | None = None, description: str | None = None

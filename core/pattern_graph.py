@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -66,10 +66,10 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def mermaid(self) -> str:
         """Give the diagram as Mermaid text; patterns and graphs inside are drawn too."""
         drawn = self.get_graph(xray=True)
-        plain = {
-            key: Node(node.id, node.name, node.data, None) for key, node in drawn.nodes.items()
-        }
-        return Graph(nodes=plain, edges=drawn.edges).draw_mermaid()
+        ids = _drawable(drawn.nodes)
+        nodes = {ids[key]: Node(ids[key], n.name, n.data, None) for key, n in drawn.nodes.items()}
+        edges = [e._replace(source=ids[e.source], target=ids[e.target]) for e in drawn.edges]
+        return Graph(nodes=nodes, edges=edges).draw_mermaid()
 
     def __repr__(self) -> str:
         return self.program.description
@@ -88,13 +88,39 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return output
 
     def _with_room(self, config: RunnableConfig | None) -> RunnableConfig | None:
-        """Raise a recursion limit that is too low for the cap.
+        """Raise limits of the engine under which a run could not come to its end.
 
-        A chain or a tool hands down langchain-core's 25, which would end a long run early; the
-        pattern has a cap of its own.
+        A chain or a tool hands down langchain-core's 25 steps, which would end a long run early;
+        the pattern has a cap of its own. And a node that waits for others needs a place beside
+        theirs.
         """
-        steps = self.program.max_steps
-        given = (config, self.config, var_child_runnable_config.get())
-        limits = (each["recursion_limit"] for each in given if each and "recursion_limit" in each)
-        limit = next(limits, _ENGINE_LIMIT)
-        return config if limit >= steps else {**(config or {}), "recursion_limit": steps}
+        given = [each for each in (config, self.config, var_child_runnable_config.get()) if each]
+        limit = next((g["recursion_limit"] for g in given if "recursion_limit" in g), _ENGINE_LIMIT)
+        if limit < self.program.max_steps:
+            config = {**(config or {}), "recursion_limit": self.program.max_steps}
+        at_once = next((each for g in given if (each := g.get("max_concurrency"))), None)
+        if at_once is not None and at_once < self.program.min_concurrency:
+            config = {**(config or {}), "max_concurrency": self.program.min_concurrency}
+        return config
+
+
+def _drawable(nodes: Iterable[str]) -> dict[str, str]:
+    """Give the ids of a drawing in which no two boxes of nested graphs have one name.
+
+    The ids are paths, and langchain-core draws no two boxes whose paths end alike.
+    """
+    named: dict[str, str] = {}
+    ids: dict[str, str] = {}
+    for node in nodes:
+        *boxes, last = node.split(":")
+        path = [_box(named, ":".join(boxes[: end + 1]), boxes[end]) for end in range(len(boxes))]
+        ids[node] = ":".join([*path, last])
+    return ids
+
+
+def _box(named: dict[str, str], path: str, name: str) -> str:
+    while path not in named:
+        if name not in named.values():
+            named[path] = name
+        name += "'"
+    return named[path]

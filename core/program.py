@@ -30,6 +30,11 @@ class Program(Protocol):
         ...
 
     @property
+    def min_concurrency(self) -> int:
+        """How many nodes must be able to be at work at once; more than 1 where one waits."""
+        ...
+
+    @property
     def async_parts(self) -> tuple[str, ...]:
         """What of it only works with `arun`."""
         ...

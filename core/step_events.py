@@ -11,6 +11,9 @@ from flowcompose.core.events import Event
 from flowcompose.core.explain import explain
 from flowcompose.core.stream import NodeMark
 
+STEP_KINDS = ("step", "maybe", "opens", "closes", "flow")
+"""The kinds of a flow's nodes; those of a turn loop are others."""
+
 _OPENING = ("step", "opens")
 _CLOSING = ("step", "maybe", "closes")
 

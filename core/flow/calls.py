@@ -41,10 +41,11 @@ def drive(calls: Calls, ctx: Context) -> Any:
     answer: Any = None
     while True:
         try:
-            block, value, ctx.read_only = calls.send(answer)
+            call = calls.send(answer)
         except StopIteration as done:
             return done.value
-        answer = block.run(value, ctx)
+        ctx.read_only = call.decides
+        answer = call.block.run(call.value, ctx)
 
 
 async def adrive(calls: Calls, ctx: Context) -> Any:
@@ -52,7 +53,8 @@ async def adrive(calls: Calls, ctx: Context) -> Any:
     answer: Any = None
     while True:
         try:
-            block, value, ctx.read_only = calls.send(answer)
+            call = calls.send(answer)
         except StopIteration as done:
             return done.value
-        answer = await block.arun(value, ctx)
+        ctx.read_only = call.decides
+        answer = await call.block.arun(call.value, ctx)

@@ -9,11 +9,12 @@ from flowcompose.core.blocks import Block, BlockLike
 from flowcompose.core.context import Context
 from flowcompose.core.definition import Problems
 from flowcompose.core.flow.calls import InlineFunction
-from flowcompose.core.flow.graph_step import as_step
+from flowcompose.core.flow.graph_step import GraphStep, as_step
 from flowcompose.core.flow.ops import Op
 from flowcompose.core.flow.rescued import RescueLike, as_rescue
 from flowcompose.core.functions import describe
 from flowcompose.core.generator_checks import problems_of_schema
+from flowcompose.core.graph_block import GraphBlock
 from flowcompose.core.resource_use import problems_of_resources
 from flowcompose.core.untyped import items_of, mapping_of, unchecked
 
@@ -62,7 +63,8 @@ class StepReader:
     def rescue(self, given: RescueLike) -> Block:
         """Give the block of a rescue."""
         try:
-            return as_rescue(given)
+            made = as_rescue(given)
+            return GraphStep(made.graph) if isinstance(made, GraphBlock) else made
         except TypeError as error:
             self.problems.add(f"the block: {error}")
             return _UNREADABLE

@@ -42,8 +42,8 @@ def finish(
     fitted = _fitted(view, value, step, update)
     hand_over(view.config, view.plan, fitted)
     caps = [*(view.state.get("caps") or ()), *update.get("caps", ())]
-    detail = "; ".join(f"loop {c['step']!r} reached its cap of {c['cap']}" for c in caps)
-    stop = Stop(reason="completed", by=by, detail=detail or None)
+    told = dict.fromkeys(f"loop {c['step']!r} reached its cap of {c['cap']}" for c in caps)
+    stop = Stop(reason="completed", by=by, detail="; ".join(told) or None)
     kept = {} if fitted is value and "live" in update else view.keep(fitted, step, message_id)
     return {
         **update,
@@ -132,7 +132,8 @@ def _message(name: str, value: Any, message_id: str | None) -> AIMessage:
         text = str(value.text)
     else:
         text = value if isinstance(value, str) else json.dumps(_json(value), ensure_ascii=False)
-    return AIMessage(text, name=slug(name), id=message_id or str(uuid4()))
+    own = value.id if isinstance(value, BaseMessage) else None
+    return AIMessage(text, name=slug(name), id=message_id or own or str(uuid4()))
 
 
 def _json(value: Any) -> Any:

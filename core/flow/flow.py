@@ -25,7 +25,7 @@ from flowcompose.core.flow.ops import (
     RescueOp,
     StepOp,
 )
-from flowcompose.core.flow.plan import FlowPlan
+from flowcompose.core.flow.plan import FlowPlan, declared_by
 from flowcompose.core.flow.rescued import RescueLike
 from flowcompose.core.flow.running import Running
 from flowcompose.core.pattern import Pattern
@@ -111,7 +111,8 @@ class Flow(Running[OutputT]):
     ) -> None:
         check_flow(name, input_schema, output_schema, resources)
         own = read_resources(resources)
-        self._plan = FlowPlan(name, (), input_schema, output_schema, own)
+        declared = ((f"flow {name!r}", own),) if own else ()
+        self._plan = FlowPlan(name, (), input_schema, output_schema, declared)
 
     @property
     def name(self) -> str:
@@ -278,6 +279,10 @@ class Flow(Running[OutputT]):
         """
         read = StepReader(self.name, self._plan.ops, "rescue", name)
         made, types = read.rescue(block), read.errors(on)
+        read.problems.check(
+            bool(self._plan.ops),
+            "a rescue covers the steps before it, and there is none: write it after them",
+        )
         return self._with(read, RescueOp(read.name(), made, types))
 
     def compile(
@@ -312,11 +317,13 @@ class Flow(Running[OutputT]):
 
     def _with(self, read: StepReader, op: Op) -> Flow[OutputT]:
         """Give this flow with one operation more."""
-        plan = replace(self._plan, ops=(*self._plan.ops, op))
-        collect(read.problems, plan.declared)
+        added = declared_by(op)
+        declared = (*self._plan.declared, *added)
+        if added:
+            collect(read.problems, declared)
         read.problems.raise_if_any()
         made = copy.copy(self)
-        made._plan = plan
+        made._plan = replace(self._plan, ops=(*self._plan.ops, op), declared=declared)
         vars(made).pop("_pattern", None)  # what this flow has compiled is not of the new one
         return made
 

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.context import Context
+from flowcompose.core.flow.rescued import Rescued
 from flowcompose.core.graph_block import AnyGraph, GraphBlock, input_keys, is_graph
 from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.resources.packed import packed_or_none
@@ -35,7 +36,10 @@ class GraphStep(GraphBlock):
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         session, history = dict(ctx.session.state), [*ctx.history]
         if self._takes_value:
-            return {"input": packed_or_none(value), "messages": history, "session": session}
+            packed = {"packed_input": packed_or_none(value)}
+            return {**packed, "messages": history, "session": session}
+        if isinstance(value, Rescued):  # what happened, in words
+            value = str(value)
         mapping = mapping_of(value)
         if "goal" not in self._keys or (mapping is not None and self.program is None):
             return self._state_of(value, mapping, history)

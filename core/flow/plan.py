@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from langgraph.constants import END
 from pydantic import BaseModel
@@ -17,7 +17,6 @@ from flowcompose.core.functions import AsyncOnlyError
 from flowcompose.core.names import member_nodes, own_node
 from flowcompose.core.resource_state import UnknownResourceError
 from flowcompose.core.resource_use import ResourceMap, collect, resources_of
-from flowcompose.resources.resource import Resource
 
 
 class Nodes(NamedTuple):
@@ -36,8 +35,8 @@ class FlowPlan:
     ops: tuple[Op, ...]
     input_schema: type[BaseModel] | None = None
     output_schema: type[BaseModel] | None = None
-    own: ResourceMap = field(default_factory=dict[str, Resource[Any]])
-    """The resources that the flow names itself."""
+    declared: tuple[tuple[str, ResourceMap], ...] = ()
+    """The resources of the flow itself and of its blocks, each with whose they are."""
 
     @property
     def description(self) -> str:
@@ -52,17 +51,6 @@ class FlowPlan:
         ]
         steps = " -> ".join(op.name for op in self.ops) or "no steps yet"
         return f"Flow({self.name!r}{''.join(schemas)}: {steps})"
-
-    @property
-    def declared(self) -> list[tuple[str, ResourceMap]]:
-        """The resources of the flow and of its blocks, with their owners."""
-        blocks = [
-            (f"step {name!r}", block) for op in self.ops for name, block in blocks_of(op).items()
-        ]
-        return [
-            (f"flow {self.name!r}", self.own),
-            *((owner, resources_of(block)) for owner, block in blocks),
-        ]
 
     @cached_property
     def resources(self) -> ResourceMap:
@@ -83,7 +71,7 @@ class FlowPlan:
         taken = {op.name for op in self.ops}
         labels: dict[tuple[str, str], str] = {}
         for name, key in keys:
-            labels[name, key] = key if key not in taken else f"{name}.{key}"
+            labels[name, key] = _free(key if key not in taken else f"{name}.{key}", taken)
             taken.add(labels[name, key])
         named = member_nodes([op.name for op in self.ops] + list(labels.values()))
         return tuple(
@@ -113,14 +101,15 @@ class FlowPlan:
         later = range(at + 1, len(self.ops))
         return tuple(self.nodes[i].main for i in later if isinstance(self.ops[i], RescueOp))
 
-    def rescue_of(self, at: int, error: Exception) -> str | None:
-        """Give the node that takes care of an error of operation `at`, if there is one."""
+    def rescue_of(self, at: int, error: Exception) -> tuple[str, Exception] | None:
+        """Give the node that takes care of an error of operation `at`, and the error it is for."""
         if isinstance(error, (AsyncOnlyError, UnknownResourceError)):  # a faulty program
             return None
         for i in range(at + 1, len(self.ops)):
             op = self.ops[i]
-            if isinstance(op, RescueOp) and matched(error, op.on) is not None:
-                return self.nodes[i].main
+            found = matched(error, op.on) if isinstance(op, RescueOp) else None
+            if found is not None:
+                return self.nodes[i].main, found
         return None
 
     @cached_property
@@ -138,6 +127,18 @@ class FlowPlan:
     def async_parts(self) -> tuple[str, ...]:
         """What of this flow only works with `arun`."""
         return tuple(part for op in self.ops for part in async_parts_of(op))
+
+
+def declared_by(op: Op) -> tuple[tuple[str, ResourceMap], ...]:
+    """Give the resources that the blocks of an operation name, each with whose they are."""
+    named = ((f"step {name!r}", resources_of(block)) for name, block in blocks_of(op).items())
+    return tuple((owner, resources) for owner, resources in named if resources)
+
+
+def _free(label: str, taken: set[str]) -> str:
+    while label in taken:
+        label += "'"
+    return label
 
 
 def part_keys(op: Op) -> tuple[str, ...]:

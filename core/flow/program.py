@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from flowcompose.core.flow.finish import derived, is_finished, result_of
+from flowcompose.core.flow.ops import EachOp
 from flowcompose.core.flow.parts import model_problems_of
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.taken import offer, take
@@ -48,6 +49,11 @@ class FlowProgram:
     def max_steps(self) -> int:
         """Supersteps that a run can need."""
         return self.plan.max_steps
+
+    @property
+    def min_concurrency(self) -> int:
+        """The node of a `for_each` waits for its items."""
+        return 2 if any(isinstance(op, EachOp) for op in self.plan.ops) else 1
 
     @property
     def async_parts(self) -> tuple[str, ...]:

@@ -22,14 +22,14 @@ from flowcompose.resources.logs import constant_channel, log_channel, update_cha
 from flowcompose.resources.writes import ResourceWrites
 
 
-class LiveValues(UntrackedValue[dict[str, Any]]):
+class LiveValues(UntrackedValue[dict[Any, Any]]):
     """Objects of this process, by name; no checkpoint holds them."""
 
-    def update(self, values: Sequence[dict[str, Any]]) -> bool:
+    def update(self, values: Sequence[dict[Any, Any]]) -> bool:
         """Take them all; those of one superstep have different names."""
         if not values:
             return False
-        known: dict[str, Any] = self.value if self.is_available() else {}
+        known: dict[Any, Any] = self.value if self.is_available() else {}
         self.value = {**known, **{name: each[name] for each in values for name in each}}
         return True
 
@@ -54,7 +54,7 @@ class FlowRequest(Request):
     input: Any
 
 
-Live = Annotated[dict[str, Any], LiveValues(dict)]
+Live = Annotated[dict[Any, Any], LiveValues(dict)]
 Messages = Annotated[list[BaseMessage], EphemeralValue(list)]
 
 
@@ -62,6 +62,7 @@ class Given(TypedDict, total=False):
     """What a run is started with."""
 
     input: Annotated[Any, EphemeralValue(object)]
+    packed_input: Annotated[Any, EphemeralValue(object)]
     goal: Annotated[str, EphemeralValue(str)]
     messages: Messages
     session: SessionState
@@ -77,7 +78,7 @@ class Now(TypedDict, total=False):
     spent: Annotated[list[dict[str, Any]], log_channel()]
     parts: Annotated[dict[str, Any], update_channel(merge_parts)]
     loops: dict[str, int]
-    failure: dict[str, str] | None
+    failure: dict[str, Any] | None
     caps: Annotated[list[dict[str, Any]], log_channel()]
     resource_writes: ResourceWrites
 

@@ -30,11 +30,13 @@ def offer(plan: FlowPlan, value: Any) -> dict[str, Any]:
     Raises:
         DefinitionError: The value does not fit the flow's input schema.
     """
-    return {"input": packed_or_none(_fitting(plan, value))}
+    return {"packed_input": packed_or_none(_fitting(plan, value))}
 
 
 def take(plan: FlowPlan, given: Mapping[str, Any], handed: Sequence[Any] = ()) -> Taken:
     """Read the input: what was handed over, else `input`, `goal`, or the last human message.
+
+    Only what this library has packed is unpacked: an `input` may come from anybody.
 
     Raises:
         DefinitionError: It cannot be read, or does not fit the flow's input schema.
@@ -42,8 +44,10 @@ def take(plan: FlowPlan, given: Mapping[str, Any], handed: Sequence[Any] = ()) -
     history = read_messages(plan.name, given.get("messages"))
     if handed:
         value = handed[0]
+    elif "packed_input" in given:
+        value = unpack(given["packed_input"])
     elif "input" in given:
-        value = unpack(given["input"])
+        value = given["input"]
     elif given.get("goal") is not None:
         value = given["goal"]
     else:

@@ -35,7 +35,7 @@ class FlowView:
         self.plan = plan
         self.state = state
         self.config = config
-        self.live: Mapping[str, Any] = state.get("live") or {}
+        self.live: Mapping[Any, Any] = state.get("live") or {}
         self.ledger = Ledger(plan.resources, state.get(WRITES), config)
 
     @property

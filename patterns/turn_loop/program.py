@@ -52,6 +52,11 @@ class LoopProgram:
         return self.plan.max_steps
 
     @property
+    def min_concurrency(self) -> int:
+        """No turn waits for another."""
+        return 1
+
+    @property
     def async_parts(self) -> tuple[str, ...]:
         """What of it only works with `arun`."""
         return self.plan.async_parts

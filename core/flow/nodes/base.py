@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import END
 from langgraph.errors import GraphBubbleUp
@@ -20,6 +21,7 @@ from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.view import FlowView
 from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
+from flowcompose.resources.packed import pack_error
 
 Update = dict[str, Any]
 
@@ -28,8 +30,13 @@ Update = dict[str, Any]
 _AWAITED: Update = {"spent": []}
 
 
-_PLACE = "in the "
-"""What a note begins with that says where in a step an error was."""
+class PlacedError(Exception):
+    """An error of one block or item of a step that has several."""
+
+    def __init__(self, place: str, error: Exception) -> None:
+        super().__init__(place)
+        self.place = place
+        self.error = error
 
 
 class Outcome(NamedTuple):
@@ -65,13 +72,22 @@ class FlowNode(ABC):
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Say what to write, and where to go."""
 
+    def make(self, view: FlowView, ctx: Context) -> Any:
+        """Make the calls on the sync path."""
+        return drive(self.calls(view), ctx)
+
+    async def amake(self, view: FlowView, ctx: Context) -> Any:
+        """Make the calls on the async path."""
+        return await adrive(self.calls(view), ctx)
+
     def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Do it on the sync path."""
         view = FlowView(self.plan, state, config)
         ctx = view.context(self.speaker)
         try:
             view.ledger.load()
-            made = drive(self.calls(view), ctx)
+            made = self.make(view, ctx)
+            count_answer(made, ctx)
             outcome = self.conclude(made, view, ctx)
             view.ledger.save()
         except GraphBubbleUp:
@@ -86,7 +102,8 @@ class FlowNode(ABC):
         ctx = view.context(self.speaker)
         try:
             await view.ledger.aload()
-            made = await adrive(self.calls(view), ctx)
+            made = await self.amake(view, ctx)
+            count_answer(made, ctx)
             outcome = self.conclude(made, view, ctx)
             await view.ledger.asave()
         except GraphBubbleUp:
@@ -99,37 +116,44 @@ class FlowNode(ABC):
         """Write and go; the last node also writes how the flow ends."""
         spent = view.spent(self.step, ctx.meter)
         ends = outcome.goto == (END,)
-        written = view.ledger.closing() if ends else view.ledger.update()
+        written = self.written(view, ends=ends)
         update = {**_AWAITED, **outcome.update, **spent, **written}
         if ends:
             live = {"value": view.value, **view.live, **update.get("live", {})}
             update = finish(view, live, update, outcome.by)
         return Command(update=update, goto=_one_or_more(outcome.goto))
 
+    def written(self, view: FlowView, *, ends: bool) -> Update:
+        """Write what the step wrote to resources; with the last one some of them end."""
+        return view.ledger.closing() if ends else view.ledger.update()
+
     def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
         """Go to the rescue that takes care of `error`, or raise it with what was achieved."""
         view.ledger.discard()
+        place = "" if self.speaker == self.step else f"in {self.speaker!r}: "
+        if isinstance(error, PlacedError):
+            place, error = f"in {error.place}: ", error.error
         rescue = self.plan.rescue_of(self.at, error)
         if rescue is None:
-            raise self.error(error, view, ctx) from error
-        failure = {"step": self.step, "error": explain(error)}
-        return Outcome({"failure": failure, "live": {"error": error}}, (rescue,))
+            raise self.error(place + explain(error), view, ctx) from error
+        node, found = rescue
+        failure = {"step": self.step, "error": pack_error(found)}
+        return Outcome({"failure": failure, "live": {"error": found}}, (node,))
 
-    def _where(self, error: Exception) -> str:
-        """Say in which block or item of the step it was, where there are several."""
-        if self.speaker != self.step:
-            return f"in {self.speaker!r}: "
-        notes: list[str] = getattr(error, "__notes__", [])
-        return f"{notes[-1]}: " if notes and notes[-1].startswith(_PLACE) else ""
-
-    def error(self, error: Exception, view: FlowView, ctx: Context) -> RunError:
+    def error(self, detail: str, view: FlowView, ctx: Context) -> RunError:
         """The error that the user of the flow gets."""
-        stop = Stop(reason="failed", by=self.step, detail=self._where(error) + explain(error))
+        stop = Stop(reason="failed", by=self.step, detail=detail)
         spent = view.spent(self.step, ctx.meter).get("spent", ())
         return RunError(
             f"{self.plan.name!r}: step {self.step!r} failed: {stop.detail}",
             result=partial_result(view, stop, spent),
         )
+
+
+def count_answer(made: Any, ctx: Context) -> None:
+    """Count what a message says that it cost, where nobody else did: a chat model's as a step."""
+    if isinstance(made, BaseMessage) and ctx.meter.tokens is None:
+        ctx.meter.add(made)
 
 
 def _one_or_more(goto: Sequence[str]) -> Any:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from flowcompose.core.context import Context
 from flowcompose.core.explain import explain
 from flowcompose.core.flow.calls import Call, Calls
-from flowcompose.core.flow.nodes.base import FlowNode, Outcome
+from flowcompose.core.flow.nodes.base import FlowNode, Outcome, PlacedError
 from flowcompose.core.flow.ops import ParallelOp, mapped
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.view import FlowView
 from flowcompose.core.saving import is_saving
-from flowcompose.resources.packed import unpack
+from flowcompose.resources.packed import copied, unpack
+from flowcompose.resources.writes import WRITES
 
 
 class PartNode(FlowNode):
@@ -27,19 +28,26 @@ class PartNode(FlowNode):
 
     def calls(self, view: FlowView) -> Calls:
         """Map the input, call the block."""
-        return (yield Call(self.block, (yield from mapped(self.input, view.value))))
+        given = copied(view.value)  # what one block does to it is not for the others
+        return (yield Call(self.block, (yield from mapped(self.input, given))))
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
-        """Leave it to be joined."""
-        update: dict[str, Any] = {"live": {self.part: made, f"error of {self.part}": None}}
+        """Leave what it made and wrote to be joined, in the order in which the parts stand."""
+        writes = view.ledger.update().get(WRITES)
+        live = {("part", self.part): (made, writes), ("error", self.part): None}
+        update: dict[str, Any] = {"live": live}
         if is_saving(view.config):
-            update["parts"] = {self.part: {"value": view.packed(made)}}
+            update["parts"] = {self.part: {"value": view.packed(made), "writes": writes}}
         return Outcome(update, self.join)
+
+    def written(self, view: FlowView, *, ends: bool) -> dict[str, Any]:
+        """Nothing here: the join writes it."""
+        return {}
 
     def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
         """Leave the failure to the join: the others are still at work, and not in vain."""
         view.ledger.discard()
-        update: dict[str, Any] = {"live": {f"error of {self.part}": error}}
+        update: dict[str, Any] = {"live": {("error", self.part): error}}
         if is_saving(view.config):
             update["parts"] = {self.part: {"error": explain(error)}}
         return Outcome(update, self.join)
@@ -57,13 +65,12 @@ class JoinNode(FlowNode):
         yield from ()
         parts = self.plan.nodes[self.at].parts
         for key, part in parts.items():
-            error = view.live.get(f"error of {part}")
+            error = view.live.get(("error", part))
             if error is not None:
-                error.add_note(f"in the block {key!r}")
-                raise error
+                raise PlacedError(repr(key), error)
         if again := [part for part in parts.values() if "error" in _stored(view, part)]:
             return _Again(tuple(again))
-        made = {key: _value(view, part) for key, part in parts.items()}
+        made = {key: _taken(view, part) for key, part in parts.items()}
         return list(made.values()) if self.op.listed else made
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
@@ -84,5 +91,9 @@ def _stored(view: FlowView, part: str) -> dict[str, Any]:
     return stored.get(part, {})
 
 
-def _value(view: FlowView, part: str) -> Any:
-    return view.live[part] if part in view.live else unpack(_stored(view, part).get("value"))
+def _taken(view: FlowView, part: str) -> Any:
+    """Give what a part made, and take over what it wrote to resources."""
+    live, stored = view.live.get(("part", part)), _stored(view, part)
+    value, writes = live or (unpack(stored.get("value")), stored.get("writes"))
+    view.ledger.add(writes, {})
+    return value

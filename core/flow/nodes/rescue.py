@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from flowcompose.core.context import Context
-from flowcompose.core.errors import RunError
 from flowcompose.core.flow.calls import Call, Calls
 from flowcompose.core.flow.nodes.base import FlowNode, Outcome
 from flowcompose.core.flow.ops import RescueOp
-from flowcompose.core.flow.plan import FlowPlan, matched
+from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.rescued import Rescued
 from flowcompose.core.flow.view import FlowView
-
-
-class StoredError(RunError):
-    """An error of another process, of which the checkpoint has only the words."""
+from flowcompose.resources.packed import unpack
 
 
 class RescueNode(FlowNode):
@@ -27,10 +23,9 @@ class RescueNode(FlowNode):
 
     def calls(self, view: FlowView) -> Calls:
         """Call the block with the error and the value that its step had received."""
-        failure = view.state.get("failure") or {"step": "", "error": ""}
-        error: Exception = view.live.get("error") or StoredError(failure["error"])
-        found = matched(error, self.op.on) or error
-        return (yield Call(self.op.block, Rescued(found, view.value, failure["step"])))
+        failure: dict[str, Any] = view.state.get("failure") or {"step": "", "error": None}
+        error: Exception = view.live.get("error") or unpack(failure["error"])
+        return (yield Call(self.op.block, Rescued(error, view.value, failure["step"])))
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Go on with what the block gave."""

@@ -11,6 +11,7 @@ from flowcompose.core.flow.ops import StepOp, mapped
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.view import FlowView
 from flowcompose.core.stream import emit
+from flowcompose.resources.packed import copied
 
 _PASSED = object()
 """Stands for the value as it came: it need not be written again."""
@@ -38,7 +39,8 @@ class StepNode(FlowNode):
             if not (yield Call(op.condition, value, decides=True)):
                 return _PASSED
             yield Call(_TELL, op.name)
-        made = yield Call(op.block, (yield from mapped(op.input, value)))
+        given = copied(value) if op.passes else value
+        made = yield Call(op.block, (yield from mapped(op.input, given)))
         return _PASSED if op.passes else made
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
