@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -15,18 +16,19 @@ from flowcompose.core.blocks import Block, BlockLike, FunctionBlock, as_block
 from flowcompose.core.context import Context
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.graph_block import GraphBlock
+from flowcompose.core.ledger import Ledger
 from flowcompose.core.messages import slug
 from flowcompose.core.pattern_graph import PatternGraph
 from flowcompose.core.resource_use import outer_resources_of
+from flowcompose.core.saving import not_saving
 from flowcompose.core.untyped import unchecked
 from flowcompose.resources.structured_data import to_json
 
 # The engine keeps what begins so out of checkpoints and traces.
 _CALLER = "__flowcompose_caller"
 
-# Where the engine keeps when checkpoints are written. It hands "sync" down to a graph without a
-# checkpointer too, which then waits for a checkpoint that nobody writes, and fails.
-_DURABILITY = "__pregel_durability"
+AS_ROOT: Mapping[str, None] = {Ledger.KEY: None, _CALLER: None}
+"""Said in a config, a run has nothing to do with the step in which a function starts it."""
 
 
 class BlockTool(StructuredTool):
@@ -79,22 +81,14 @@ def block_tool(
         return arguments[argument] if schema is None else schema.model_validate(arguments)
 
     def run(config: RunnableConfig, **arguments: Any) -> str:
-        ctx, inside = _context(block, config)
-        if inside:
+        ctx, ledger = _context(block, config)
+        with ledger.kept():
             return _text(block.run(value_of(arguments), ctx))
-        ctx.ledger.load()
-        value = block.run(value_of(arguments), ctx)
-        ctx.ledger.save()
-        return _text(value)
 
     async def arun(config: RunnableConfig, **arguments: Any) -> str:
-        ctx, inside = _context(block, config)
-        if inside:
+        ctx, ledger = _context(block, config)
+        async with ledger.akept():
             return _text(await block.arun(value_of(arguments), ctx))
-        await ctx.ledger.aload()
-        value = await block.arun(value_of(arguments), ctx)
-        await ctx.ledger.asave()
-        return _text(value)
 
     return BlockTool(
         name=_name(block, name),
@@ -127,9 +121,9 @@ class _GraphTool(GraphBlock):
         return "goal" in self._keys and "input" not in self._keys
 
     def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
-        config = super()._inner(value, ctx)
-        configurable = {**(config.get("configurable") or {}), _DURABILITY: "async"}
-        return {**config, "configurable": configurable}
+        config = not_saving(super()._inner(value, ctx))
+        # A block that is a tool in there is called by something in there.
+        return {**config, "configurable": {**(config.get("configurable") or {}), _CALLER: None}}
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         if self.program is None:
@@ -140,12 +134,13 @@ class _GraphTool(GraphBlock):
         return {**given, "session": session} if session else given
 
 
-def _context(block: Block, config: RunnableConfig) -> tuple[Context, bool]:
+def _context(block: Block, config: RunnableConfig) -> tuple[Context, Ledger]:
     """The context of the generator that calls, so that it pays and its resources are seen."""
     caller: Any = (config.get("configurable") or {}).get(_CALLER)
     if isinstance(caller, Context):
-        return caller, True
-    return Context.outside(config, outer_resources_of(block)), False
+        return caller, caller.ledger.lent()
+    ctx = Context.outside(config, outer_resources_of(block))
+    return ctx, ctx.ledger
 
 
 def _name(block: Block, name: object) -> str:

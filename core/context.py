@@ -78,12 +78,14 @@ class Context:
         """The context of a block that is used on its own, outside any run.
 
         Called by something that runs in a step of ours, as a generator in a chain is, the
-        block shares the resources of that step.
+        block shares the resources of that step, which loads and saves them. Whoever makes the
+        context lets the block work while its ledger is `kept`.
         """
         config, resources = config or {}, resources or {}
         found = Ledger.found(config)
         shared = found is not None and all(map(found.knows, resources.values()))
-        return cls(Outside(config, found if found and shared else Ledger(resources, None, config)))
+        ledger = found.lent() if found and shared else Ledger(resources, None, config)
+        return cls(Outside(config, ledger))
 
     @property
     def goal(self) -> str:

@@ -94,18 +94,14 @@ class Generator(Runnable[Any, Any]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain."""
         ctx = Context.outside(config, self.resources)
-        ctx.ledger.load()
-        value = self.run(input, ctx)
-        ctx.ledger.save()
-        return value
+        with ctx.ledger.kept():
+            return self.run(input, ctx)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain, on the async path."""
         ctx = Context.outside(config, self.resources)
-        await ctx.ledger.aload()
-        value = await self.arun(input, ctx)
-        await ctx.ledger.asave()
-        return value
+        async with ctx.ledger.akept():
+            return await self.arun(input, ctx)
 
     def as_tool(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - of a generator nothing else can be chosen
         self, *, name: str | None = None, description: str | None = None

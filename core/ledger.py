@@ -6,22 +6,22 @@ is written becomes part of the node's update, so it takes effect with the step o
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from flowcompose.core.resource_state import patched, read_state, replaced
 from flowcompose.core.resource_store import UserStore
+from flowcompose.core.written import PART, Part, Written
 from flowcompose.resources.contributions import Entry, Transcript
 from flowcompose.resources.resource import ContributionsState, Resource, is_transcript
 from flowcompose.resources.writes import WRITES, Delta, Deltas, compose
-
-# The engine keeps what begins so out of checkpoints and traces.
-_KEY = "__flowcompose_ledger"
 
 _NO_DELTAS: Deltas = {}
 _NO_ENTRIES: Mapping[str, Sequence[Entry]] = {}
@@ -38,6 +38,9 @@ class Ledger:
         transcripts: Transcripts that stand in a place of their own in the graph's state.
     """
 
+    KEY: ClassVar[str] = "__flowcompose_ledger"
+    """Where a config holds one. The engine keeps what begins so out of checkpoints and traces."""
+
     def __init__(
         self,
         own: Mapping[str, Resource[Any]],
@@ -49,7 +52,8 @@ class Ledger:
         self._stored = stored or _NO_DELTAS
         self._outer = Ledger.found(config)
         self._transcripts = transcripts
-        self._written = _NO_DELTAS
+        self._written = Written()
+        self._lent = False
         self._lock = threading.Lock()  # the tools of one answer may run in several threads
         # Of those known outside too, the step outside saves what is written in here.
         users = [
@@ -60,12 +64,63 @@ class Ledger:
     @classmethod
     def found(cls, config: RunnableConfig) -> Ledger | None:
         """Give the ledger of the step that this config was handed down by, if there is one."""
-        ledger: Any = (config.get("configurable") or {}).get(_KEY)
+        ledger: Any = (config.get("configurable") or {}).get(cls.KEY)
         return ledger if isinstance(ledger, Ledger) else None
 
     def handed_down(self, config: RunnableConfig) -> RunnableConfig:
         """Give the config for a run inside this step: it sees the resources of this one."""
-        return {**config, "configurable": {**(config.get("configurable") or {}), _KEY: self}}
+        return {**config, "configurable": {**(config.get("configurable") or {}), self.KEY: self}}
+
+    def lent(self) -> Self:
+        """Give it to a block that is used in the step, but not by it, as in a chain.
+
+        The block writes to the step's resources; the step loads and saves them.
+        """
+        lent = copy.copy(self)
+        lent._lent = True
+        return lent
+
+    @contextmanager
+    def part(self) -> Iterator[Part]:
+        """Let something be done that may fail while the step goes on.
+
+        What it wrote is gone then, or if it is told `failed`; what others wrote meanwhile is not.
+        """
+        part = Part(PART.get())
+        token = PART.set(part)
+        try:
+            yield part
+        except BaseException:
+            part.failed = True
+            raise
+        finally:
+            PART.reset(token)
+            if part.failed:
+                with self._lock:
+                    self._written.take_back(part)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Load, let a block work that is used outside of our own nodes, and save."""
+        with self.part():
+            self.load()
+            yield
+            self.save()
+            self._give_to_outer()
+
+    @asynccontextmanager
+    async def akept(self) -> AsyncIterator[None]:
+        """`kept` on the async path."""
+        with self.part():
+            await self.aload()
+            yield
+            await self.asave()
+            self._give_to_outer()
+
+    def _give_to_outer(self) -> None:
+        """Write to the step outside what it knows, as there is no run whose output it reads."""
+        if self._outer and not self._lent:
+            self._outer.add(self._unkept, self._own)
 
     @cached_property
     def known(self) -> Mapping[str, Resource[Any]]:
@@ -100,7 +155,7 @@ class Ledger:
         resource = self.known[key]
         with self._lock:
             delta = patched(resource, self._present(resource.name, resource), fields)
-            self._lay({resource.name: delta})
+            self._written.lay({resource.name: delta})
 
     def replace(self, key: str, value: object) -> None:
         """Write the whole state of a known resource.
@@ -111,7 +166,7 @@ class Ledger:
         resource = self.known[key]
         delta = replaced(resource, value)
         with self._lock:
-            self._lay({resource.name: delta})
+            self._written.lay({resource.name: delta})
 
     def add(self, deltas: Deltas | None, owned: Mapping[str, Resource[Any]]) -> None:
         """Take over what a finished run inside this step wrote.
@@ -130,13 +185,13 @@ class Ledger:
             if place in ours and theirs.get(place, ours[place]) is ours[place]
         }
         with self._lock:
-            self._lay(taken)
+            self._written.lay(taken)
 
     def record(self, key: str, resource: Resource[Any], entries: Sequence[Entry]) -> None:
         """Keep the transcript of a finished pattern for later steps, if they know the resource."""
         if self.knows(resource) and key not in self._transcripts:
             with self._lock:
-                self._lay({key: Delta(whole=True, fields={"entries": list(entries)})})
+                self._written.lay({key: Delta(whole=True, fields={"entries": list(entries)})})
 
     def opening(self) -> dict[str, Any]:
         """Give the update that clears what belongs to the last run of the thread.
@@ -177,7 +232,7 @@ class Ledger:
     def _unkept(self) -> dict[str, Delta]:
         """What the step wrote, but for what the store keeps."""
         kept = self._users.names if self._users else ()
-        return {place: delta for place, delta in self._written.items() if place not in kept}
+        return {place: delta for place, delta in self._written.whole.items() if place not in kept}
 
     @property
     def _places_outside(self) -> Mapping[str, Resource[Any]]:
@@ -185,7 +240,8 @@ class Ledger:
 
     def discard(self) -> None:
         """Forget what the step wrote: its block failed."""
-        self._written = _NO_DELTAS
+        with self._lock:
+            self._written.clear()
 
     def load(self) -> None:
         """Read the resources of the user, before the step's block runs.
@@ -193,31 +249,35 @@ class Ledger:
         Raises:
             DefinitionError: There are some, and the run lacks a store or the user's name.
         """
-        if self._users:
+        if self._users and not self._lent:
             self._users.load()
 
     async def aload(self) -> None:
         """`load` on the async path."""
-        if self._users:
+        if self._users and not self._lent:
             await self._users.aload()
 
     def save(self) -> None:
         """Write the resources of the user, after the step's block succeeded."""
-        if self._users and (written := self._users.of(self._written)):
+        if self._users and (written := self._to_save):
             self._users.save(written)
             self._forget(written)
 
     async def asave(self) -> None:
         """`save` on the async path."""
-        if self._users and (written := self._users.of(self._written)):
+        if self._users and (written := self._to_save):
             await self._users.asave(written)
             self._forget(written)
 
-    def _forget(self, saved: Deltas) -> None:
-        self._written = {place: d for place, d in self._written.items() if place not in saved}
+    @property
+    def _to_save(self) -> Deltas:
+        if self._users is None or self._lent:
+            return _NO_DELTAS
+        return self._users.of(self._written.whole)
 
-    def _lay(self, deltas: Deltas) -> None:
-        self._written = compose(self._written, [deltas])
+    def _forget(self, saved: Deltas) -> None:
+        with self._lock:
+            self._written.forget(saved)
 
     def _present(self, place: str, resource: Resource[Any]) -> Delta | None:
         parts = self._parts(resource)
@@ -227,9 +287,9 @@ class Ledger:
     def _parts(self, resource: Resource[Any]) -> list[Deltas]:
         """What lies over the resource's default, from the outermost run inwards."""
         if self._users and resource.name in self._users.names:
-            return [self._users.loaded, self._written]
+            return [self._users.loaded, self._written.whole]
         outer = self._outer._parts(resource) if self._outer and self._outside(resource) else ()
-        return [*outer, self._stored, self._written]
+        return [*outer, self._stored, self._written.whole]
 
     def _outside(self, resource: Resource[Any]) -> bool:
         return self._outer is not None and self._outer.knows(resource)

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, StateSnapshot
 
-from flowcompose.core.block_tool import block_tool
+from flowcompose.core.block_tool import AS_ROOT, block_tool
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.handover import handing
@@ -221,7 +221,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         self, config: RunnableConfig | None, thread_id: str | None, *handed: Any
     ) -> RunnableConfig:
         bound, given = (self.config or {}).get("configurable"), (config or {}).get("configurable")
-        configurable = {**(bound or {}), **(given or {})}
+        configurable = {**(bound or {}), **(given or {}), **AS_ROOT}
         asked = unchecked(thread_id)
         problems = Problems(repr(self.name))
         problems.check(

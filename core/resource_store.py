@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import get_runtime
-from langgraph.store.base import BaseStore, Item
+from langgraph.store.base import BaseStore, Item, PutOp
 
 from flowcompose.core.definition import Problems
 from flowcompose.core.resource_state import json_of, read_state
@@ -48,20 +48,24 @@ class UserStore:
         self.loaded = _deltas(items)
 
     def save(self, written: Deltas) -> None:
-        """Lay what was written over what the store holds by now."""
+        """Lay what was written over what the store holds by now: all of it, or nothing."""
         store, place = self._place
-        for name in written:
-            now = compose(_deltas({name: store.get(place, name)}), [{name: written[name]}])
-            store.put(place, name, self._checked(name, now[name]))
-            self.loaded = {**self.loaded, **now}
+        now = _laid_over({name: store.get(place, name) for name in written}, written)
+        store.batch(self._puts(now))
+        self.loaded = {**self.loaded, **now}
 
     async def asave(self, written: Deltas) -> None:
         """`save` on the async path."""
         store, place = self._place
-        for name in written:
-            now = compose(_deltas({name: await store.aget(place, name)}), [{name: written[name]}])
-            await store.aput(place, name, self._checked(name, now[name]))
-            self.loaded = {**self.loaded, **now}
+        now = _laid_over({name: await store.aget(place, name) for name in written}, written)
+        await store.abatch(self._puts(now))
+        self.loaded = {**self.loaded, **now}
+
+    def _puts(self, deltas: Deltas) -> list[PutOp]:
+        store, place = self._place
+        lasting = (store.ttl_config or {}).get("default_ttl")  # as `put` does
+        checked = {name: self._checked(name, delta) for name, delta in deltas.items()}
+        return [PutOp(place, name, value, ttl=lasting) for name, value in checked.items()]
 
     def _checked(self, name: str, delta: Delta) -> dict[str, Any]:
         """What another run wrote meanwhile may not go with what this one did."""
@@ -91,6 +95,10 @@ class UserStore:
 
 def _deltas(items: Mapping[str, Item | None]) -> Deltas:
     return {name: Delta(whole=True, fields=item.value) for name, item in items.items() if item}
+
+
+def _laid_over(items: Mapping[str, Item | None], written: Deltas) -> Deltas:
+    return compose(_deltas(items), [written])
 
 
 def _store() -> BaseStore | None:

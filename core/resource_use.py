@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from flowcompose.core.definition import Problems
 from flowcompose.core.pattern_graph import PatternGraph
-from flowcompose.core.untyped import items_of, mapping_of
+from flowcompose.core.untyped import items_of, mapping_of, unchecked
 from flowcompose.resources.resource import Resource, is_transcript
 
 ResourceMap = Mapping[str, Resource[Any]]
@@ -19,22 +19,11 @@ ResourcesLike = Iterable[Resource[Any]] | ResourceMap
 _NONE: ResourceMap = {}
 
 
-@runtime_checkable
-class Declaring(Protocol):
-    """A block, or the program of a graph, that says which resources it uses."""
-
-    @property
-    def resources(self) -> ResourceMap:
-        """The resources by key."""
-        ...
-
-
 def resources_of(block: object) -> ResourceMap:
     """Give the resources that a block or a graph uses, those of the blocks inside included."""
-    declaring = block.program if isinstance(block, PatternGraph) else block
-    found: object = declaring.resources if isinstance(declaring, Declaring) else None
-    keys = mapping_of(found) or {}
-    # Anybody's tool may have an attribute of this name.
+    # Anybody's tool may have an attribute of this name. A protocol would read it once more.
+    declaring = unchecked(block.program if isinstance(block, PatternGraph) else block)
+    keys = mapping_of(getattr(declaring, "resources", None)) or {}
     return keys if all(isinstance(each, Resource) for each in keys.values()) else _NONE
 
 

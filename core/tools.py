@@ -114,7 +114,9 @@ class Toolbox:
             if found is None:
                 answer = self._unknown(call)
             else:
-                answer = found.invoke({**call, "type": "tool_call"}, called_by(ctx))
+                with ctx.ledger.part() as part:
+                    answer = found.invoke({**call, "type": "tool_call"}, called_by(ctx))
+                    part.failed = _tells_of_failure(answer)
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -124,11 +126,12 @@ class Toolbox:
     async def _acall(self, call: ToolCall, ctx: Context) -> ToolMessage:
         found = self._start(call, ctx)
         try:
-            answer = (
-                await found.ainvoke({**call, "type": "tool_call"}, called_by(ctx))
-                if found
-                else self._unknown(call)
-            )
+            if found is None:
+                answer = self._unknown(call)
+            else:
+                with ctx.ledger.part() as part:
+                    answer = await found.ainvoke({**call, "type": "tool_call"}, called_by(ctx))
+                    part.failed = _tells_of_failure(answer)
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -164,6 +167,11 @@ def _unreadable(answer: AIMessage) -> Iterator[ToolMessage]:
 def _failed(call: ToolCall, text: str) -> ToolMessage:
     """Tell the model, which may mend its call: a tool's failure does not end the turn."""
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
+
+
+def _tells_of_failure(answer: object) -> bool:
+    """A LangChain tool may handle its error itself, and say so."""
+    return isinstance(answer, ToolMessage) and answer.status == "error"
 
 
 def _answered(call: ToolCall, answer: Any) -> ToolMessage:

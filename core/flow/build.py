@@ -29,7 +29,7 @@ from flowcompose.core.flow.ops import (
 )
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.program import FlowProgram
-from flowcompose.core.flow.state import Given, Now, Output, State
+from flowcompose.core.flow.state import state_schemas
 from flowcompose.core.graph_block import GraphBlock
 from flowcompose.core.node import GraphNode, Step, StepNode
 from flowcompose.core.pattern import Pattern
@@ -50,7 +50,12 @@ class FlowBuilder(StateGraph[Any, Any, Any, Any]):
     """The uncompiled graph of a flow: add nodes to it if you must, then `compile` it."""
 
     def __init__(self, plan: FlowPlan) -> None:
-        super().__init__(State, input_schema=Given, output_schema=Output)
+        kinds = {type(op) for op in plan.ops}
+        self._schemas = state_schemas(
+            parallel=ParallelOp in kinds, loops=LoopOp in kinds, rescues=RescueOp in kinds
+        )
+        schemas = self._schemas
+        super().__init__(schemas.state, input_schema=schemas.given, output_schema=schemas.output)
         self.plan = plan
         self.add_edge(START, plan.init_node)
         self._add(plan.init_node, InitNode(plan), _Mark("", "flow"), plan.entry(0))
@@ -106,11 +111,12 @@ class FlowBuilder(StateGraph[Any, Any, Any, Any]):
         metadata = {"pattern": self.plan.name, NODE: written}
         if mark.speaker:
             metadata |= {"agent_name": mark.speaker, "lc_agent_name": mark.speaker}
+        schemas = self._schemas
         inside = block.graph if isinstance(block, GraphBlock) else None
         engine(self).add_node(
             node,
             StepNode(step, node) if inside is None else GraphNode(step, inside, node),
             metadata=metadata,
             destinations=tuple(dict.fromkeys(ends)),
-            input_schema=State if isinstance(step, InitNode) else Now,
+            input_schema=schemas.state if isinstance(step, InitNode) else schemas.now,
         )

@@ -8,7 +8,8 @@ anything.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple, Self
 
 from langchain_core.messages import BaseMessage
 from langgraph.channels.ephemeral_value import EphemeralValue
@@ -58,44 +59,68 @@ Live = Annotated[dict[Any, Any], LiveValues(dict)]
 Messages = Annotated[list[BaseMessage], EphemeralValue(list)]
 
 
-class Given(TypedDict, total=False):
+_GIVEN: dict[str, Any] = {
+    "input": Annotated[Any, EphemeralValue(object)],
+    "packed_input": Annotated[Any, EphemeralValue(object)],
+    "goal": Annotated[str, EphemeralValue(str)],
+    "messages": Messages,
+    "session": SessionState,
+}
+_NOW: dict[str, Any] = {
+    "value": Any,
+    "live": Live,
+    "request": Annotated[FlowRequest, constant_channel()],
+    "session": SessionState,
+    "spent": Annotated[list[dict[str, Any]], log_channel()],
+    "resource_writes": ResourceWrites,
+}
+_OF_PARTS: dict[str, Any] = {"parts": Annotated[dict[str, Any], update_channel(merge_parts)]}
+_OF_LOOPS: dict[str, Any] = {
+    "loops": dict[str, int],
+    "caps": Annotated[list[dict[str, Any]], log_channel()],
+}
+_OF_RESCUES: dict[str, Any] = {"failure": dict[str, Any] | None}
+_OUTPUT: dict[str, Any] = {
+    "output": Annotated[Any, UntrackedValue(object)],
+    "output_class": Annotated[str | None, UntrackedValue(object)],
+    "stop": dict[str, Any] | None,
+    "usage": dict[str, Any] | None,
+    "messages": Messages,
+    "resource_writes": ResourceWrites,
+}
+
+
+class Schemas(NamedTuple):
+    """The schemas of a flow's graph."""
+
+    state: type
+    given: type
     """What a run is started with."""
-
-    input: Annotated[Any, EphemeralValue(object)]
-    packed_input: Annotated[Any, EphemeralValue(object)]
-    goal: Annotated[str, EphemeralValue(str)]
-    messages: Messages
-    session: SessionState
-
-
-class Now(TypedDict, total=False):
+    now: type
     """What a step reads."""
-
-    value: Any
-    live: Live
-    request: Annotated[FlowRequest, constant_channel()]
-    session: SessionState
-    spent: Annotated[list[dict[str, Any]], log_channel()]
-    parts: Annotated[dict[str, Any], update_channel(merge_parts)]
-    loops: dict[str, int]
-    failure: dict[str, Any] | None
-    caps: Annotated[list[dict[str, Any]], log_channel()]
-    resource_writes: ResourceWrites
-
-
-class Output(TypedDict, total=False):
+    output: type
     """What a run ends with."""
 
-    output: Annotated[Any, UntrackedValue(object)]
-    output_class: Annotated[str | None, UntrackedValue(object)]
-    stop: dict[str, Any] | None
-    usage: dict[str, Any] | None
-    messages: Messages
-    resource_writes: ResourceWrites
+
+@lru_cache(maxsize=8)
+def state_schemas(*, parallel: bool, loops: bool, rescues: bool) -> Schemas:
+    """Give the schemas of a flow: each key costs every checkpoint some bytes, needed or not."""
+    now = {
+        **_NOW,
+        **(_OF_PARTS if parallel else {}),
+        **(_OF_LOOPS if loops else {}),
+        **(_OF_RESCUES if rescues else {}),
+    }
+    return Schemas(
+        _schema("State", {**_GIVEN, **now, **_OUTPUT}),
+        _schema("Given", _GIVEN),
+        _schema("Now", now),
+        _schema("Output", _OUTPUT),
+    )
 
 
-class State(Given, Now, Output, total=False):
-    """All of it."""
+def _schema(name: str, keys: dict[str, Any]) -> type:
+    return TypedDict(name, keys, total=False)  # type: ignore[operator, no-any-return]  # pyright: ignore - keys known at run time only
 
 
 _LEFTOVERS = ("value", "loops", "failure", "stop", "usage")
