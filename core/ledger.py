@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -81,7 +81,7 @@ class Ledger:
         return lent
 
     @contextmanager
-    def part(self) -> Iterator[Part]:
+    def part(self) -> Generator[Part]:
         """Let something be done that may fail while the step goes on.
 
         What it wrote is gone then, or if it is told `failed`; what others wrote meanwhile is not.
@@ -100,7 +100,7 @@ class Ledger:
                     self._written.take_back(part)
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def kept(self) -> Generator[None]:
         """Load, let a block work that is used outside of our own nodes, and save."""
         with self.part():
             self.load()
@@ -109,7 +109,7 @@ class Ledger:
             self._give_to_outer()
 
     @asynccontextmanager
-    async def akept(self) -> AsyncIterator[None]:
+    async def akept(self) -> AsyncGenerator[None]:
         """`kept` on the async path."""
         with self.part():
             await self.aload()
