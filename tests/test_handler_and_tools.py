@@ -11,6 +11,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
@@ -19,6 +20,7 @@ from pydantic import BaseModel
 from flowcompose import (
     Context,
     DefinitionError,
+    Flow,
     Pattern,
     RosterEntry,
     TurnInput,
@@ -345,6 +347,142 @@ async def test_tools_share_the_resources_of_the_caller_on_the_async_path() -> No
     pattern = alone(generator("g", model=model, tools=[tool, count]), max_rounds=1)
     output = await pattern.ainvoke({"goal": "go"})
     assert output["resource_writes"]["tally"]["fields"] == {"count": 2}
+
+
+def writing_then_failing(tally: Any) -> Any:
+    @handler(name="fail", resources=[tally])
+    def fail(text: str, ctx: Context) -> str:
+        """Fail."""
+        ctx.resources[tally].patch(count=5)
+        raise ValueError("no")
+
+    return fail
+
+
+@pytest.mark.parametrize("path", ["sync", "async"])
+@pytest.mark.parametrize("handled", [False, True])
+async def test_what_a_failed_tool_wrote_is_gone_though_the_step_goes_on(
+    path: str, handled: bool
+) -> None:
+    tally = resource("tally", Tally)
+    tool = writing_then_failing(tally).as_tool()
+    tool.handle_tool_error = handled
+    failing, count = calling("fail", input="x"), handler(counting(tally), resources=[tally])
+    model = ScriptedModel([calling("count", input="x"), failing, calling("count", input="x"), "x"])
+    flow = Flow("f").step(generator("g", model=model, tools=[count, tool]))
+    read = flow.step(lambda value, ctx: ctx.resources[tally].state.count)
+    result = read.run("go") if path == "sync" else await read.arun("go")
+    assert result.output == 2
+    assert [status for status, _ in tool_texts(model.calls[-1])] == ["success", "error", "success"]
+
+
+async def test_what_others_wrote_while_a_tool_failed_stays() -> None:
+    tally, other = resource("tally", Tally), resource("other", Tally)
+    wrote, failed = asyncio.Event(), asyncio.Event()
+
+    @handler(resources=[tally, other])
+    async def fail(text: str, ctx: Context) -> str:
+        """Fail."""
+        ctx.resources[tally].patch(count=5)
+        ctx.resources[other].patch(count=5)
+        wrote.set()
+        await failed.wait()
+        raise ValueError("no")
+
+    @handler(resources=[tally])
+    async def succeed(text: str, ctx: Context) -> str:
+        """Succeed."""
+        await wrote.wait()
+        ctx.resources[tally].patch(count=9)
+        failed.set()
+        return "ok"
+
+    calls = [
+        tool_call(name=each.name, args={"input": "x"}, id=each.name) for each in (fail, succeed)
+    ]
+    model = ScriptedModel([AIMessage("", tool_calls=calls), "done"])
+    flow = Flow("f").step(generator("g", model=model, tools=[fail, succeed]))
+    read = flow.step(lambda v, ctx: [ctx.resources[r].state.count for r in (tally, other)])
+    assert (await read.arun("go")).output == [9, 0]
+
+
+async def test_tools_that_count_at_the_same_time_see_each_other() -> None:
+    tally = resource("tally", Tally)
+    counted = asyncio.Event()
+
+    @handler(resources=[tally])
+    async def count(text: str, ctx: Context) -> str:
+        """Count up, and stay at work."""
+        ctx.resources[tally].patch(count=ctx.resources[tally].state.count + 1)
+        if ctx.resources[tally].state.count == 2:
+            counted.set()
+        await counted.wait()
+        return "ok"
+
+    calls = [tool_call(name="count", args={"input": "x"}, id=each) for each in ("c1", "c2")]
+    model = ScriptedModel([AIMessage("", tool_calls=calls), "done"])
+    flow = Flow("f").step(generator("g", model=model, tools=[count]))
+    read = flow.step(lambda value, ctx: ctx.resources[tally].state.count)
+    assert (await read.arun("go")).output == 2
+
+
+def test_what_a_failed_tool_of_an_agent_inside_wrote_is_gone() -> None:
+    tally = resource("tally", Tally)
+    tool = writing_then_failing(tally).as_tool()
+    tool.handle_tool_error = True
+    again: Any = RunnableLambda(lambda value, config: tool.invoke({"input": "x"}, config))
+    tolerant = again.with_fallbacks([RunnableLambda(lambda value: "in vain")])
+    flow = Flow("f", resources=[tally]).step(tolerant, name="t")
+    read = flow.step(lambda value, ctx: (value, ctx.resources[tally].state.count))
+    assert read.run("go").output == ("in vain", 0)
+
+
+# --- flows as tools in a run that is saved
+
+
+def test_a_flow_as_a_tool_may_hold_any_value_though_the_caller_is_saved() -> None:
+    look = Flow("look").step(lambda v: object(), name="open").map(lambda v: type(v).__name__)
+    model = ScriptedModel([calling("look", input="x"), "done"])
+    flow = Flow("f").step(generator("g", model=model, tools=[look.as_tool()]))
+    flow.compile(checkpointer=InMemorySaver()).run("x")
+    assert tool_texts(model.calls[1]) == [("success", "object")]
+
+
+def test_a_pattern_in_a_flow_as_a_tool_leaves_no_checkpoints() -> None:
+    saver = InMemorySaver()
+    look = Flow("look").step(panel()).map(lambda value: "looked")
+    model = ScriptedModel([calling("look", input="x"), "done"])
+    flow = Flow("f").step(generator("g", model=model, tools=[look.as_tool()]))
+    flow.compile(checkpointer=saver).run("x", thread_id="t")
+    assert list(saver.storage["t"]) == [""]
+
+
+def test_a_question_in_a_pattern_in_a_flow_as_a_tool_is_answered() -> None:
+    roster = [RosterEntry(name="bull", block=lambda turn: str(interrupt("ok?")))]
+    inner = panel(roster=roster, synthesizer=lambda shape: shape.contributions[0].text)
+    look = Flow("look").step(inner)
+    look_at = calling("look", input="x")
+    model = ScriptedModel([look_at, look_at, "done"])
+    flow = Flow("f").step(generator("g", model=model, tools=[look.as_tool()]))
+    app = flow.compile(checkpointer=InMemorySaver())
+    assert app.run("x", thread_id="t").interrupts == ["ok?"]
+    assert app.resume("t", "yes").output == "done"
+    assert tool_texts(model.calls[-1]) == [("success", "yes")]
+
+
+def test_a_tool_that_a_step_of_a_flow_as_a_tool_calls_writes_in_that_step() -> None:
+    tally = resource("tally", Tally)
+    count = handler(counting(tally), name="count", resources=[tally]).as_tool()
+    agent: Any = RunnableLambda(lambda v, config: count.invoke({"input": "x"}, config) and 1 // 0)
+    inner = (
+        Flow("inner", resources=[tally])
+        .step(agent, name="agent")
+        .rescue(lambda error: "rescued")
+        .step(lambda value, ctx: f"{value} {ctx.resources[tally].state.count}", name="read")
+    )
+    model = ScriptedModel([calling("inner", input="x"), "done"])
+    Flow("f").step(generator("g", model=model, tools=[inner])).run("x")
+    assert tool_texts(model.calls[1]) == [("success", "rescued 0")]
 
 
 def test_two_tools_with_different_resources_of_one_name_are_refused() -> None:

@@ -9,11 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from langchain_core.runnables import RunnableLambda
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import tool_call
+from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
@@ -23,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 from flowcompose import (
     Context,
     DefinitionError,
+    Flow,
     MemberError,
     Pattern,
     RosterEntry,
@@ -537,6 +541,60 @@ def failing(notes: Any, turns: set[int]) -> Act:
     return act
 
 
+class Capped(BaseModel):
+    count: int = 0
+    cap: int = 5
+
+    @model_validator(mode="after")
+    def below(self) -> Any:
+        if self.count > self.cap:
+            raise ValueError("over the cap")
+        return self
+
+
+@pytest.mark.parametrize("path", ["sync", "async"])
+async def test_what_a_step_writes_for_a_user_is_saved_as_a_whole_or_not_at_all(path: str) -> None:
+    notes = resource("notes", Notes, scope="user")
+    capped = resource("capped", Capped, scope="user")
+    store, place = InMemoryStore(), ("flowcompose", "resources", "u")
+
+    def act(turn: TurnInput, ctx: Context) -> str:
+        ctx.resources[notes].patch(count=1)
+        ctx.resources[capped].patch(count=4)
+        store.put(place, "capped", {"count": 0, "cap": 3})  # another run, meanwhile
+        return "x"
+
+    pattern = panel(act, resources=[notes, capped], store=store)
+    with pytest.raises(MemberError, match="over the cap"):
+        if path == "sync":
+            pattern.run("go", **as_user("u"))
+        else:
+            await pattern.arun("go", **as_user("u"))
+    assert store.get(place, "notes") is None
+
+
+class Broken(InMemoryStore):
+    def batch(self, ops: Any) -> Any:
+        ops = list(ops)
+        if any(isinstance(op, PutOp) and op.key == "two" for op in ops):
+            raise OSError("no room")
+        return super().batch(ops)
+
+
+def test_a_store_that_refuses_one_resource_of_a_step_gets_none_of_them() -> None:
+    one, two = resource("one", Notes, scope="user"), resource("two", Notes, scope="user")
+    store = Broken()
+
+    def act(turn: TurnInput, ctx: Context) -> str:
+        ctx.resources[one].patch(count=1)
+        ctx.resources[two].patch(count=1)
+        return "x"
+
+    with pytest.raises(MemberError, match="no room"):
+        panel(act, resources=[one, two], store=store).run("go", **as_user("u"))
+    assert store.get(("flowcompose", "resources", "u"), "one") is None
+
+
 def test_what_a_failed_member_wrote_is_gone() -> None:
     notes = resource("notes", Notes)
     act = failing(notes, {2})
@@ -750,6 +808,121 @@ def test_of_two_resources_of_one_name_a_graph_inside_uses_its_own() -> None:
     ]
     outer = round_robin(name="o", roster=roster, max_rounds=1, synthesizer=False)
     assert [c.text for c in outer.run("go").contributions] == ["mine", "1"]
+
+
+@pytest.mark.parametrize("scope", ["session", "user"])
+def test_a_run_that_a_function_starts_in_a_flow_inside_is_a_run_of_its_own(scope: Any) -> None:
+    notes = resource("notes", Notes, scope=scope)
+    saver, store = InMemorySaver(), InMemoryStore()
+    other = panel(counting(notes), name="other", resources=[notes], store=store, checkpointer=saver)
+
+    def call(value: Any) -> list[str]:
+        return [texts(other, thread_id="t", **as_user("u"))[0] for _ in range(2)]
+
+    flow = Flow("outer", resources=[notes]).step(Flow("inner").step(call)).compile(store=store)
+    assert flow.run("go", **as_user("u")).output == ["1", "2"]
+
+
+@pytest.mark.parametrize("scope", ["session", "user"])
+async def test_a_run_that_a_function_starts_is_its_own_on_the_async_path(scope: Any) -> None:
+    notes = resource("notes", Notes, scope=scope)
+    saver, store = InMemorySaver(), InMemoryStore()
+    other = panel(counting(notes), name="other", resources=[notes], store=store, checkpointer=saver)
+
+    async def call(value: Any) -> str:
+        await other.arun("go", thread_id="t", **as_user("u"))
+        return (await other.arun("go", thread_id="t", **as_user("u"))).contributions[-1].text
+
+    flow = Flow("outer", resources=[notes]).step(Flow("inner").step(call)).compile(store=store)
+    assert (await flow.arun("go", **as_user("u"))).output == "2"
+
+
+# --- in a chain
+
+
+class Pair(BaseModel):
+    left: int = 0
+    right: int = 0
+
+
+def writing(pair: Any, field: str, before: asyncio.Event, after: asyncio.Event) -> Any:
+    """A generator whose tool writes a field: not before one event, and it sets the other."""
+
+    @handler(name="write", resources=[pair])
+    async def write(text: str, ctx: Context) -> str:
+        """Write."""
+        await before.wait()
+        ctx.resources[pair].patch(**{field: 1})
+        after.set()
+        return "written"
+
+    call = AIMessage("", tool_calls=[tool_call(name="write", args={"input": "x"}, id="1")])
+    return generator(field, model=ScriptedModel([call, "done"]), tools=[write])
+
+
+class Slow(InMemoryStore):
+    """Waits with what is to be stored, so that others can write meanwhile."""
+
+    def __init__(self, until: asyncio.Event) -> None:
+        super().__init__()
+        self.until = until
+        self.asked = asyncio.Event()
+
+    async def abatch(self, ops: Any) -> Any:
+        ops = list(ops)
+        if any(isinstance(op, PutOp) for op in ops):
+            self.asked.set()
+            await self.until.wait()
+        return await super().abatch(ops)
+
+
+async def test_generators_side_by_side_in_a_chain_lose_nothing_of_each_other() -> None:
+    pair = resource("pair", Pair, scope="user")
+    start, first, second = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    start.set()
+    store = Slow(until=second)
+    chain = RunnableParallel(
+        left=writing(pair, "left", start, first), right=writing(pair, "right", first, second)
+    )
+    flow = Flow("f", resources=[pair]).step(chain, name="both").compile(store=store)
+    await flow.arun("go", **as_user("u"))
+    kept = store.get(("flowcompose", "resources", "u"), "pair")
+    assert kept is not None
+    assert kept.value == {"left": 1, "right": 1}
+
+
+def _boom(value: Any) -> Any:
+    raise ValueError(value)
+
+
+@pytest.mark.parametrize("last", [_boom, None])
+async def test_what_a_chain_writes_takes_effect_with_its_step(last: Any) -> None:
+    pair = resource("pair", Pair, scope="user")
+    start, store = asyncio.Event(), InMemoryStore()
+    start.set()
+    chain = writing(pair, "left", start, asyncio.Event())
+    chain = chain | RunnableLambda(last) if last else chain
+    flow = Flow("f", resources=[pair]).step(chain, name="c").rescue(lambda error: "rescued")
+    await flow.compile(store=store).arun("go", **as_user("u"))
+    kept = store.get(("flowcompose", "resources", "u"), "pair")
+    assert (kept and kept.value) == (None if last else {"left": 1, "right": 0})
+
+
+def test_a_generator_in_a_chain_with_a_resource_of_its_own_shares_the_others() -> None:
+    tally, own = resource("tally", Notes), resource("own", Notes)
+
+    @handler(resources=[tally, own])
+    def count(text: str, ctx: Context) -> str:
+        """Count."""
+        ctx.resources[own].patch(count=7)
+        ctx.resources[tally].patch(count=1)
+        return "counted"
+
+    call = AIMessage("", tool_calls=[tool_call(name="count", args={"input": "x"}, id="1")])
+    inside = generator("g", model=ScriptedModel([call, "done"]), tools=[count])
+    flow = Flow("f", resources=[tally]).step(RunnableLambda(str) | inside, name="c")
+    after = flow.step(lambda value, ctx: (ctx.resources[tally].state.count, [*ctx.resources]))
+    assert after.run("go").output == (1, ["tally"])
 
 
 # --- what does not go together
