@@ -16,7 +16,7 @@ from flowcompose.core.flow.nodes.init import InitNode
 from flowcompose.core.flow.nodes.jump import ExitNode, LoopNode
 from flowcompose.core.flow.nodes.parallel import JoinNode, PartNode
 from flowcompose.core.flow.nodes.rescue import RescueNode
-from flowcompose.core.flow.nodes.step import StepNode as SequenceNode
+from flowcompose.core.flow.nodes.step import SequenceNode
 from flowcompose.core.flow.ops import (
     BranchOp,
     EachOp,

@@ -112,13 +112,12 @@ class StepReader:
         self.problems.check(whole, f"{argument} must be a whole number > 0, got {given!r}")
 
     def earlier(self, step: object) -> int:
-        """Give the position of an earlier step, by its name or by what was given as its block."""
-        wanted = step if isinstance(step, str) else name_of(step)
+        """Give the position of an earlier step, by its name."""
         names = [op.name for op in self.before]
-        if wanted in names:
-            return names.index(wanted)
+        if isinstance(step, str) and step in names:
+            return names.index(step)
         there = ", ".join(map(repr, names)) or "none"
-        self.problems.add(f"there is no earlier step {wanted or step!r}; there is: {there}")
+        self.problems.add(f"there is no earlier step {step!r}; there is: {there}")
         return 0
 
     def errors(self, on: object) -> tuple[type[Exception], ...]:

@@ -27,7 +27,7 @@ from flowcompose.core.flow.ops import (
 )
 from flowcompose.core.flow.plan import FlowPlan, declared_by
 from flowcompose.core.flow.rescued import RescueLike
-from flowcompose.core.flow.running import Running
+from flowcompose.core.flow.runs import Runs
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.resource_use import ResourcesLike, collect, read_resources
 from flowcompose.core.untyped import mapping_of
@@ -36,7 +36,7 @@ OutputT = TypeVar("OutputT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-class Flow(Running[OutputT]):
+class Flow(Runs[OutputT]):
     """Blocks in sequence: what one step gives, the next one gets.
 
     Choose it to make one program of model calls, functions and patterns, and a pattern to
@@ -59,7 +59,7 @@ class Flow(Running[OutputT]):
         DefinitionError: An argument is not of its kind, or two resources conflict. Each
             method raises it too, and says which step it is about.
 
-    The sentences are those of flow-state-dev's sequencer.
+    The methods are those of flow-state-dev's sequencer.
 
     Example:
         ```python
@@ -140,7 +140,16 @@ class Flow(Running[OutputT]):
         name: str | None = None,
         input: Function | None = None,
     ) -> Flow[OutputT]:
-        """Add a block that is called where `condition` holds; else the value passes by it."""
+        """Add a block that is called where `condition` holds; else the value passes by it.
+
+        Choose it over `branch` where there is nothing else to do.
+
+        Args:
+            condition: A function of the value, or of the value and ctx, sync or async.
+            block: What to call with the value.
+            name: The step's name.
+            input: Makes the block's input of the value.
+        """
         return self._stepped("step_if", block, name, input, condition)
 
     def map(self, function: Function, *, name: str | None = None) -> Flow[OutputT]:
@@ -148,6 +157,10 @@ class Flow(Running[OutputT]):
 
         Choose it over `step` for what is quick and of no interest to whoever follows the run:
         there are no events of it, and on the async path it gets no thread of its own.
+
+        Args:
+            function: A function of the value, or of the value and ctx, sync or async.
+            name: The step's name.
         """
         read = StepReader(self.name, self._plan.ops, "map", name)
         made = read.needed("the function", function)
@@ -158,9 +171,14 @@ class Flow(Running[OutputT]):
     ) -> Flow[OutputT]:
         """Add a block that is called for its effect: the value stays as it is.
 
-        If it fails, the flow fails.
+        If it fails, the flow fails. What it does to plain data it does to a copy.
+
+        Args:
+            block: What to call with the value; what it gives is dropped.
+            name: The step's name.
+            input: Makes the block's input of the value.
         """
-        return self._stepped("tap", block, name, input)
+        return self._stepped("tap", block, name, input, passes=True)
 
     def tap_if(
         self,
@@ -170,8 +188,15 @@ class Flow(Running[OutputT]):
         name: str | None = None,
         input: Function | None = None,
     ) -> Flow[OutputT]:
-        """Add a `tap` that is called where `condition` holds."""
-        return self._stepped("tap_if", block, name, input, condition)
+        """Add a `tap` that is called where `condition` holds.
+
+        Args:
+            condition: A function of the value, or of the value and ctx, sync or async.
+            block: What to call with the value; what it gives is dropped.
+            name: The step's name.
+            input: Makes the block's input of the value.
+        """
+        return self._stepped("tap_if", block, name, input, condition, passes=True)
 
     def parallel(
         self,
@@ -183,7 +208,13 @@ class Flow(Running[OutputT]):
         """Add blocks that all get the value, at the same time.
 
         The value is then a dict of what they gave, by key and in the order written; for a
-        list of blocks, a list. If one fails, the step fails.
+        list of blocks, a list. If one fails, the step fails once the others are done. Choose it
+        for different work on one value, and `for_each` for the same work on several.
+
+        Args:
+            blocks: Blocks by key, or a list of them.
+            name: The step's name.
+            input: Makes the blocks' input of the value.
         """
         read = StepReader(self.name, self._plan.ops, "parallel", name)
         listed = mapping_of(blocks) is None
@@ -200,12 +231,23 @@ class Flow(Running[OutputT]):
     ) -> Flow[OutputT]:
         """Add a block that is called for each item of a list; the value is the list of answers.
 
+        With a checkpointer each item that is done is kept: a resumed run does only the rest.
+
         Args:
             block: What to call with each item.
             max_concurrency: So many items are at work at a time; the answers keep the order
                 of the items.
             name: The step's name.
             input: Makes the list of the value.
+
+        Example:
+            ```python
+            from flowcompose import Flow
+
+            flow = Flow("lengths").map(str.split).for_each(len, max_concurrency=2)
+            print(flow.run("a flow of blocks").output)
+            #> [1, 4, 2, 6]
+            ```
         """
         read = StepReader(self.name, self._plan.ops, "for_each", name)
         made, mapped = read.block(block), read.function("input", input)
@@ -243,6 +285,16 @@ class Flow(Running[OutputT]):
             max_iterations: The cap, in jumps. If `when` holds still, the flow goes on, and
                 `result.stop.detail` and a `CapReached` event say so.
             name: The step's name.
+
+        Example:
+            ```python
+            from flowcompose import Flow
+
+            flow = Flow("grow").step(lambda text: text + "!", name="add")
+            flow = flow.loop_back("add", when=lambda text: len(text) < 5, max_iterations=9)
+            print(flow.run("hi").output)
+            #> hi!!!
+            ```
         """
         read = StepReader(self.name, self._plan.ops, "loop_back", name)
         target, asked = read.earlier(step), read.function("when", when)
@@ -252,7 +304,11 @@ class Flow(Running[OutputT]):
     def exit_if(self, condition: Function, *, name: str | None = None) -> Flow[OutputT]:
         """End the flow where `condition` holds, with the value as it is.
 
-        `result.stop.by` is then the name of this step: by default the condition's.
+        `result.stop.by` is then the name of this step. Inside a nested flow it ends that one.
+
+        Args:
+            condition: A function of the value, or of the value and ctx, sync or async.
+            name: The step's name; by default the condition's.
         """
         read = StepReader(self.name, self._plan.ops, "exit_if", name)
         made = read.needed("condition", condition)
@@ -276,6 +332,18 @@ class Flow(Running[OutputT]):
                 received; any other block gets a `Rescued`.
             on: The types of error.
             name: The step's name.
+
+        Example:
+            ```python
+            from flowcompose import Flow
+
+            def ask(question: str) -> str:
+                raise ConnectionError("line is dead")
+
+            flow = Flow("f").step(ask).rescue(lambda error, asked: f"not asked: {asked}")
+            print(flow.run("why?").output)
+            #> not asked: why?
+            ```
         """
         read = StepReader(self.name, self._plan.ops, "rescue", name)
         made, types = read.rescue(block), read.errors(on)
@@ -293,6 +361,10 @@ class Flow(Running[OutputT]):
     ) -> Pattern[OutputT]:
         """Make the graph, with a checkpointer for threads and `resume`, and a store.
 
+        Args:
+            checkpointer: Where LangGraph keeps runs, for `thread_id` and `resume`.
+            store: LangGraph's store, for resources of the user.
+
         Raises:
             DefinitionError: The flow has no step.
         """
@@ -308,11 +380,12 @@ class Flow(Running[OutputT]):
         name: str | None,
         input: Function | None,
         condition: Function | None = None,
+        *,
+        passes: bool = False,
     ) -> Flow[OutputT]:
         read = StepReader(self.name, self._plan.ops, method, name)
         asked = read.needed("condition", condition) if method.endswith("_if") else None
         made, mapped = read.block(block), read.function("input", input)
-        passes = method.startswith("tap")
         return self._with(read, StepOp(read.name(block), made, mapped, asked, passes))
 
     def _with(self, read: StepReader, op: Op) -> Flow[OutputT]:

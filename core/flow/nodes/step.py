@@ -25,7 +25,7 @@ def _tell(step: str, ctx: Context) -> None:
 _TELL = InlineFunction(_tell)
 
 
-class StepNode(FlowNode):
+class SequenceNode(FlowNode):
     """The node of a step, a map or a tap."""
 
     def __init__(self, plan: FlowPlan, at: int, op: StepOp) -> None:

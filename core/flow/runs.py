@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # some 12 ms, which only those pay who follow events
 OutputT = TypeVar("OutputT")
 
 
-class Running(ABC, Generic[OutputT]):
+class Runs(ABC, Generic[OutputT]):
     """Something that compiles to a pattern, and does all that a pattern does without threads."""
 
     @abstractmethod
