@@ -70,7 +70,7 @@ class Generator(Runnable[Any, Any]):
         toolbox = Toolbox([as_tool(tool) for tool in all_tools(tools, uses)])
         self._exchange = Exchange(name, toolbox, output_schema, (retry or Retry()).reasks)
         # Conflicts among them are found with the pattern or flow, which knows them all.
-        self.resources: ResourceMap = all_resources(resources, tools, uses)
+        self.resources: ResourceMap = all_resources(resources, toolbox.tools, uses)
 
     @property
     def async_tools(self) -> tuple[str, ...]:

@@ -477,12 +477,21 @@ def test_a_tool_that_a_step_of_a_flow_as_a_tool_calls_writes_in_that_step() -> N
     inner = (
         Flow("inner", resources=[tally])
         .step(agent, name="agent")
-        .rescue(lambda error: "rescued")
+        .rescue(lambda error: type(error).__name__)
         .step(lambda value, ctx: f"{value} {ctx.resources[tally].state.count}", name="read")
     )
     model = ScriptedModel([calling("inner", input="x"), "done"])
-    Flow("f").step(generator("g", model=model, tools=[inner])).run("x")
-    assert tool_texts(model.calls[1]) == [("success", "rescued 0")]
+    generator("g", model=model, tools=[inner]).invoke("x")
+    assert tool_texts(model.calls[1]) == [("success", "ZeroDivisionError 0")]
+
+
+def test_a_flow_among_the_tools_shares_its_resources_with_the_step() -> None:
+    tally = resource("tally", Tally)
+    tool = Flow("look", resources=[tally]).step(counting(tally), name="count")
+    model = ScriptedModel([calling("look", input="x"), "done"])
+    flow = Flow("f").step(generator("g", model=model, tools=[tool]))
+    read = flow.step(lambda value, ctx: ctx.resources[tally].state.count)
+    assert read.run("go").output == 1
 
 
 def test_two_tools_with_different_resources_of_one_name_are_refused() -> None:
