@@ -810,28 +810,25 @@ def test_of_two_resources_of_one_name_a_graph_inside_uses_its_own() -> None:
     assert [c.text for c in outer.run("go").contributions] == ["mine", "1"]
 
 
-@pytest.mark.parametrize("scope", ["session", "user"])
-def test_a_run_that_a_function_starts_in_a_flow_inside_is_a_run_of_its_own(scope: Any) -> None:
-    notes = resource("notes", Notes, scope=scope)
-    saver, store = InMemorySaver(), InMemoryStore()
-    other = panel(counting(notes), name="other", resources=[notes], store=store, checkpointer=saver)
+def test_a_run_that_a_function_starts_in_a_flow_inside_is_a_run_of_its_own() -> None:
+    notes, store = resource("notes", Notes, scope="user"), InMemoryStore()
+    other = panel(counting(notes), name="other", resources=[notes], store=store)
 
     def call(value: Any) -> list[str]:
-        return [texts(other, thread_id="t", **as_user("u"))[0] for _ in range(2)]
+        return [*texts(other), *texts(other)]
 
     flow = Flow("outer", resources=[notes]).step(Flow("inner").step(call)).compile(store=store)
     assert flow.run("go", **as_user("u")).output == ["1", "2"]
+    assert texts(other, **as_user("u")) == ["3"]
 
 
-@pytest.mark.parametrize("scope", ["session", "user"])
-async def test_a_run_that_a_function_starts_is_its_own_on_the_async_path(scope: Any) -> None:
-    notes = resource("notes", Notes, scope=scope)
-    saver, store = InMemorySaver(), InMemoryStore()
-    other = panel(counting(notes), name="other", resources=[notes], store=store, checkpointer=saver)
+async def test_a_run_that_a_function_starts_is_its_own_on_the_async_path() -> None:
+    notes, store = resource("notes", Notes, scope="user"), InMemoryStore()
+    other = panel(counting(notes), name="other", resources=[notes], store=store)
 
     async def call(value: Any) -> str:
-        await other.arun("go", thread_id="t", **as_user("u"))
-        return (await other.arun("go", thread_id="t", **as_user("u"))).contributions[-1].text
+        await other.arun("go")
+        return (await other.arun("go")).contributions[-1].text
 
     flow = Flow("outer", resources=[notes]).step(Flow("inner").step(call)).compile(store=store)
     assert (await flow.arun("go", **as_user("u"))).output == "2"
@@ -861,12 +858,12 @@ def writing(pair: Any, field: str, before: asyncio.Event, after: asyncio.Event) 
 
 
 class Slow(InMemoryStore):
-    """Waits with what is to be stored, so that others can write meanwhile."""
+    """Says when something is to be stored, and waits, so that others can write meanwhile."""
 
-    def __init__(self, until: asyncio.Event) -> None:
+    def __init__(self, asked: asyncio.Event, until: asyncio.Event) -> None:
         super().__init__()
+        self.asked = asked
         self.until = until
-        self.asked = asyncio.Event()
 
     async def abatch(self, ops: Any) -> Any:
         ops = list(ops)
@@ -878,12 +875,11 @@ class Slow(InMemoryStore):
 
 async def test_generators_side_by_side_in_a_chain_lose_nothing_of_each_other() -> None:
     pair = resource("pair", Pair, scope="user")
-    start, first, second = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    start, saving, written = asyncio.Event(), asyncio.Event(), asyncio.Event()
     start.set()
-    store = Slow(until=second)
-    chain = RunnableParallel(
-        left=writing(pair, "left", start, first), right=writing(pair, "right", first, second)
-    )
+    store = Slow(asked=saving, until=written)
+    left = writing(pair, "left", start, asyncio.Event()) | RunnableLambda(lambda _: saving.set())
+    chain = RunnableParallel(left=left, right=writing(pair, "right", saving, written))
     flow = Flow("f", resources=[pair]).step(chain, name="both").compile(store=store)
     await flow.arun("go", **as_user("u"))
     kept = store.get(("flowcompose", "resources", "u"), "pair")
