@@ -189,9 +189,12 @@ class Ledger:
 
     def record(self, key: str, resource: Resource[Any], entries: Sequence[Entry]) -> None:
         """Keep the transcript of a finished pattern for later steps, if they know the resource."""
-        if self.knows(resource) and key not in self._transcripts:
-            with self._lock:
-                self._written.lay({key: Delta(whole=True, fields={"entries": list(entries)})})
+        if not self.knows(resource) or key in self._transcripts:
+            return
+        keys = [name for name, each in self.known.items() if each is resource]
+        place = key if key in keys else keys[0]
+        with self._lock:
+            self._written.lay({place: Delta(whole=True, fields={"entries": list(entries)})})
 
     def opening(self) -> dict[str, Any]:
         """Give the update that clears what belongs to the last run of the thread.
@@ -213,6 +216,13 @@ class Ledger:
         """Give the part of the node's update: empty where nothing was written."""
         written = self._unkept
         return {WRITES: written} if written else {}
+
+    def take(self) -> Deltas:
+        """Give all that was written, what the store keeps too, for another step to write."""
+        with self._lock:
+            taken = dict(self._written.whole)
+            self._written.clear()
+        return taken
 
     def closing(self) -> dict[str, Any]:
         """Give the part of the update of a run's last node: what ends with the run is gone.

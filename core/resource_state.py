@@ -78,14 +78,28 @@ def _validated(resource: Resource[Any], parts: Mapping[str, Any]) -> dict[str, A
     """Validate a state, nested objects included, and give it as JSON that can be read back."""
     schema: type[BaseModel] = resource.schema
     try:
-        made: dict[str, Any] = to_json(
-            schema.model_validate(dict(parts), by_alias=True, by_name=True)
-        )
-        from_json(schema, made)
+        state = schema.model_validate(dict(parts), by_alias=True, by_name=True)
+        made: dict[str, Any] = to_json(state)
+        back = from_json(schema, made)
     except ValidationError as error:
         msg = f"resource {resource.name!r}: {_faults(error)}"
         raise ResourceError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"resource {resource.name!r}: a value cannot be written as JSON: {error}"
+        raise ResourceError(msg) from error
+    _check_faithful(resource, _parts(state), _parts(back))
     return made
+
+
+def _check_faithful(
+    resource: Resource[Any], state: Mapping[str, Any], back: Mapping[str, Any]
+) -> None:
+    """Refuse what would be another value when it is read: a secret, a number scaled once more."""
+    lost = [name for name in state if name not in back or back[name] != state[name]]
+    if lost:
+        fields = ", ".join(f"{name!r} ({state[name]!r})" for name in lost)
+        msg = f"resource {resource.name!r}: JSON does not give these fields back: {fields}"
+        raise ResourceError(msg)
 
 
 def _check_names(resource: Resource[Any], fields: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from flowcompose import (
     Context,
@@ -265,3 +265,49 @@ def test_user_scope_says_before_the_first_step_what_it_lacks(
 ) -> None:
     with pytest.raises(DefinitionError, match=wanted):
         counting_for_user(store).run("x", config=config)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_blocks_side_by_side_lose_none_of_what_they_write_for_the_user(
+    kind: str, tmp_path: Path
+) -> None:
+    class Pair(BaseModel):
+        a: int = 0
+        b: int = 0
+
+    pair = resource("pair", Pair, scope="user")
+
+    def add(field: str, ctx: Context) -> None:
+        now: int = getattr(ctx.resources[pair].state, field)
+        ctx.resources[pair].patch(**{field: now + 1})
+
+    flow = Flow("f", resources=[pair])
+    flow = flow.parallel([lambda _, ctx: add("a", ctx), lambda _, ctx: add("b", ctx)])
+    flow = flow.map(lambda value: ["a", "b"]).for_each(add)
+    flow = flow.step(lambda value, ctx: ctx.resources[pair].state)
+    async with opened(kind, tmp_path) as store:
+        app = flow.compile(store=store)
+        runs = [await app.arun("x", config=user("ann")) for _ in range(3)]
+    assert [run.output for run in runs] == [Pair(a=n, b=n) for n in (2, 4, 6)]
+
+
+def test_a_field_that_json_would_change_is_refused_when_it_is_written() -> None:
+    class Login(BaseModel):
+        token: SecretStr = SecretStr("")
+        data: bytes = b""
+
+    flow = Flow("f", resources=[resource("login", Login, scope="run")])
+    for field, value in (("token", SecretStr("pw")), ("data", b"\x89PNG")):
+        broken = flow.step(lambda _, ctx, w={field: value}: ctx.resources["login"].patch(**w))
+        with pytest.raises(RunError, match=r"'login'.*JSON"):
+            broken.run("x")
+
+
+def test_a_member_pattern_shares_its_transcript_under_whatever_key_the_flow_gave_it() -> None:
+    debate = create_round_robin_contributions()
+    member = panel("member", contributions=debate, accessor_key="inner")
+    outer = round_robin(
+        name="outer", roster=[member], max_rounds=1, synthesizer=lambda shape: "done"
+    )
+    flow = Flow("f", resources={"debate": debate}).step(outer).step(entries(debate))
+    assert flow.run("go").output == ["go, says ann"]

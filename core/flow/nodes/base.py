@@ -116,16 +116,12 @@ class FlowNode(ABC):
         """Write and go; the last node also writes how the flow ends."""
         spent = view.spent(self.step, ctx.meter)
         ends = outcome.goto == (END,)
-        written = self.written(view, ends=ends)
+        written = view.ledger.closing() if ends else view.ledger.update()
         update = {**_AWAITED, **outcome.update, **spent, **written}
         if ends:
             live = {"value": view.value, **view.live, **update.get("live", {})}
             update = finish(view, live, update, outcome.by)
         return Command(update=update, goto=_one_or_more(outcome.goto))
-
-    def written(self, view: FlowView, *, ends: bool) -> Update:
-        """Write what the step wrote to resources; with the last one some of them end."""
-        return view.ledger.closing() if ends else view.ledger.update()
 
     def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
         """Go to the rescue that takes care of `error`, or raise it with what was achieved."""

@@ -19,7 +19,7 @@ from flowcompose.core.flow.view import FlowView
 from flowcompose.core.saving import is_saving
 from flowcompose.resources.packed import unpack
 from flowcompose.resources.usage import Tokens
-from flowcompose.resources.writes import WRITES, compose
+from flowcompose.resources.writes import WRITES
 
 
 class Items:
@@ -30,7 +30,8 @@ class Items:
         self.speaker = speaker
         self.view = view
         self.items = items
-        self._state = _with_writes(view)
+        # What the items write, the step writes: their resources are those of the step.
+        self._state = {**view.state, WRITES: None}
         self._futures: list[Any] = []
         self._made: dict[int, Any] = {}
         self._spent: dict[int, dict[str, int]] = {}
@@ -53,9 +54,7 @@ class Items:
         """Call the block for one item, in a task of the engine's."""
         view, ctx = self._context()
         try:
-            view.ledger.load()
             made = self.block.run(self.items[number], ctx)
-            view.ledger.save()
         finally:
             self._spent[number] = ctx.meter.as_json()
         return self._written(number, made, view, ctx)
@@ -64,9 +63,7 @@ class Items:
         """Call the block for one item, on the async path."""
         view, ctx = self._context()
         try:
-            await view.ledger.aload()
             made = await self.block.arun(self.items[number], ctx)
-            await view.ledger.asave()
         finally:
             self._spent[number] = ctx.meter.as_json()
         return self._written(number, made, view, ctx)
@@ -101,7 +98,8 @@ class Items:
 
     def _context(self) -> tuple[FlowView, Context]:
         """What one item sees: the task's config, and resources and a count of its own."""
-        view = FlowView(self.view.plan, self._state, get_config())
+        config = self.view.ledger.handed_down(get_config())
+        view = FlowView(self.view.plan, self._state, config)
         return view, view.context(self.speaker)
 
     def _written(self, number: int, made: Any, view: FlowView, ctx: Context) -> dict[str, Any]:
@@ -110,11 +108,3 @@ class Items:
         value = view.packed(made) if is_saving(self.view.config) else None
         writes = view.ledger.update().get(WRITES)
         return {"value": value, "usage": ctx.meter.as_json(), "writes": writes}
-
-
-def _with_writes(view: FlowView) -> Mapping[str, Any]:
-    """The state with what the step itself has written so far, in making the list of items."""
-    written = view.ledger.update().get(WRITES)
-    if not written:
-        return view.state
-    return {**view.state, WRITES: compose(view.state.get(WRITES) or {}, [written])}

@@ -13,7 +13,6 @@ from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.view import FlowView
 from flowcompose.core.saving import is_saving
 from flowcompose.resources.packed import copied, unpack
-from flowcompose.resources.writes import WRITES
 
 
 class PartNode(FlowNode):
@@ -33,16 +32,12 @@ class PartNode(FlowNode):
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Leave what it made and wrote to be joined, in the order in which the parts stand."""
-        writes = view.ledger.update().get(WRITES)
+        writes = view.ledger.take()
         live = {("part", self.part): (made, writes), ("error", self.part): None}
         update: dict[str, Any] = {"live": live}
         if is_saving(view.config):
             update["parts"] = {self.part: {"value": view.packed(made), "writes": writes}}
         return Outcome(update, self.join)
-
-    def written(self, view: FlowView, *, ends: bool) -> dict[str, Any]:
-        """Nothing here: the join writes it."""
-        return {}
 
     def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
         """Leave the failure to the join: the others are still at work, and not in vain."""
