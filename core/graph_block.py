@@ -151,13 +151,13 @@ class GraphBlock:
         A pattern inside has rounds and turns of its own. A chain's limit of 25 steps was not
         meant for the graphs of members.
         """
-        config = ctx.ledger.handed_down(ctx.config)
+        program = self.program
+        config = ctx.ledger.handed_down(ctx.config, program.deliverer if program else None)
         metadata = {**(config.get("metadata") or {}), NODE: ""}
         if "goal" in self._keys:
             metadata = {key: metadata[key] for key in metadata if key not in ("round", "turn")}
         limit = max(config.get("recursion_limit") or 0, _STEPS)
         inner: RunnableConfig = {**config, "metadata": metadata, "recursion_limit": limit}
-        program = self.program
         return inner if program is None else handing(inner, program.deliverer, value)
 
     def _paid(self, error: RunError, ctx: Context) -> RunError:

@@ -36,10 +36,15 @@ class Ledger:
         config: The node's config: in it stands the ledger of the step outside, if this graph
             runs inside another, and whose run it is.
         transcripts: Transcripts that stand in a place of their own in the graph's state.
+        program: Whose run it is. Only one that the step outside has started itself gives back
+            what it wrote in its output; any other hands it over when it ends.
     """
 
     KEY: ClassVar[str] = "__flowcompose_ledger"
     """Where a config holds one. The engine keeps what begins so out of checkpoints and traces."""
+
+    _TO: ClassVar[str] = "__flowcompose_ledger_to"
+    """Where a config says for which program it was made."""
 
     def __init__(
         self,
@@ -47,7 +52,10 @@ class Ledger:
         stored: Deltas | None,
         config: RunnableConfig,
         transcripts: Mapping[str, Sequence[Entry]] = _NO_ENTRIES,
+        program: object = None,
     ) -> None:
+        addressee = (config.get("configurable") or {}).get(self._TO)
+        self._gives_output = program is not None and addressee is program
         self._own = own
         self._stored = stored or _NO_DELTAS
         self._outer = Ledger.found(config)
@@ -67,9 +75,16 @@ class Ledger:
         ledger: Any = (config.get("configurable") or {}).get(cls.KEY)
         return ledger if isinstance(ledger, Ledger) else None
 
-    def handed_down(self, config: RunnableConfig) -> RunnableConfig:
-        """Give the config for a run inside this step: it sees the resources of this one."""
-        return {**config, "configurable": {**(config.get("configurable") or {}), self.KEY: self}}
+    def handed_down(self, config: RunnableConfig, program: object = None) -> RunnableConfig:
+        """Give the config for what runs inside this step: it sees the resources of this one.
+
+        Args:
+            config: The step's config.
+            program: The program that is run with it, if its output will be read.
+        """
+        configurable = config.get("configurable") or {}
+        handed = {**configurable, self.KEY: self, self._TO: program}
+        return {**config, "configurable": handed}
 
     def lent(self) -> Self:
         """Give it to a block that is used in the step, but not by it, as in a chain.
@@ -231,6 +246,8 @@ class Ledger:
         """
         known, outside = _places(self.known), self._places_outside
         whole = compose(self._stored, [self._unkept])
+        if self._outer and not self._gives_output:
+            self._outer.add({place: whole[place] for place in whole if place in outside}, self._own)
         left = {
             place: delta
             for place, delta in whole.items()

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
@@ -311,3 +313,44 @@ def test_a_member_pattern_shares_its_transcript_under_whatever_key_the_flow_gave
     )
     flow = Flow("f", resources={"debate": debate}).step(outer).step(entries(debate))
     assert flow.run("go").output == ["go, says ann"]
+
+
+def writing_panel() -> Pattern[Any]:
+    def speak(turn: TurnInput, ctx: Context) -> str:
+        count("notes")(turn, ctx)
+        return "said"
+
+    return round_robin(
+        name="writing",
+        roster=[RosterEntry(name="ann", block=speak)],
+        max_rounds=2,
+        synthesizer=False,
+    )
+
+
+def in_a_function(value: Any, ctx: Context) -> Any:
+    return writing_panel().invoke({"goal": value}, ctx.config)
+
+
+def in_a_chain() -> Any:
+    return RunnableLambda(lambda value: {"goal": value}) | writing_panel()
+
+
+def in_a_graph() -> Any:
+    builder: Any = StateGraph(MessagesState)
+    return builder.add_node("panel", writing_panel()).add_edge(START, "panel").compile()
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("scope", ["run", "session", "user"])
+@pytest.mark.parametrize("block", [in_a_function, in_a_chain(), in_a_graph()])
+def test_a_pattern_writes_to_the_resources_of_the_step_that_it_runs_in(
+    block: Any, scope: Any, nested: bool
+) -> None:
+    notes = resource("notes", Notes, scope=scope)
+    step = Flow("inner").step(block) if nested else block
+    flow = Flow("f", resources=[notes]).tap(step)
+    flow = flow.map(lambda value, ctx: ctx.resources[notes].state.count)
+    app = flow.compile(store=InMemoryStore())
+    assert app.run("go", config=user("ann")).output == 2
+    assert app.run("go", config=user("ann")).output == (4 if scope == "user" else 2)

@@ -36,7 +36,7 @@ class FlowView:
         self.state = state
         self.config = config
         self.live: Mapping[Any, Any] = state.get("live") or {}
-        self.ledger = Ledger(plan.resources, state.get(WRITES), config)
+        self.ledger = Ledger(plan.resources, state.get(WRITES), config, program=plan)
 
     @property
     def value(self) -> Any:
@@ -99,7 +99,8 @@ class FlowView:
     def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
         """The config under which a step calls models: it says who asks."""
         named = {"agent_name": agent_name, "lc_agent_name": agent_name}
-        return {**self.config, "metadata": {**(self.config.get("metadata") or {}), **named}}
+        config = self.ledger.handed_down(self.config)
+        return {**config, "metadata": {**(config.get("metadata") or {}), **named}}
 
     def keep(self, value: Any, step: str, message_id: str | None = None) -> dict[str, Any]:
         """Write `value`, given by `step`, as the flow's.

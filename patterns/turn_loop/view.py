@@ -47,7 +47,11 @@ class View:
         self.config = config
         self.update = update
         self.ledger = ledger or Ledger(
-            plan.resources, state.get(WRITES), config, {plan.key: state.get(plan.key) or ()}
+            plan.resources,
+            state.get(WRITES),
+            config,
+            {plan.key: state.get(plan.key) or ()},
+            program=plan,
         )
         self.started_at = time.time()
 
@@ -173,7 +177,7 @@ class View:
             "round": round,
             "turn": turn,
         }
-        return {**self.config, "metadata": metadata}
+        return {**self.ledger.handed_down(self.config), "metadata": metadata}
 
     def _length(self, key: str) -> int:
         """Count a log without putting it together, which a turn need not pay for."""

@@ -98,7 +98,7 @@ class Items:
 
     def _context(self) -> tuple[FlowView, Context]:
         """What one item sees: the task's config, and resources and a count of its own."""
-        config = self.view.ledger.handed_down(get_config())
+        config = self.view.ledger.handed_down(get_config(), self.view.plan)
         view = FlowView(self.view.plan, self._state, config)
         return view, view.context(self.speaker)
 
