@@ -108,8 +108,9 @@ def round_robin(
         context: A further section of the default blocks' system message.
         synthesizer_visibility: Who sees the deliverable; members are never in `messages`.
         collection_id: Names the audit records of a run; by default the pattern's name.
-        accessor_key: The transcript's key in the graph's output and in `ctx.resources`. Two
-            patterns in one flow need two.
+        accessor_key: The transcript's key in the graph's output and in `ctx.resources`. A
+            flow's later steps read the transcript under a key of its own; two in one flow
+            need two.
         ask: When `terminate_when` is asked: after a `"round"`, or after each `"turn"`.
         on_error: When a member fails: `"raise"` a `MemberError`, `"skip"` its turn, or
             `"stop"` with the reason `member_failed`.
