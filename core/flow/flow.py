@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -15,28 +13,18 @@ from flowcompose.core.blocks import BlockLike
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.flow.build import FlowBuilder
 from flowcompose.core.flow.checks import Function, StepReader, check_flow
-from flowcompose.core.flow.ops import (
-    BranchOp,
-    EachOp,
-    ExitOp,
-    LoopOp,
-    Op,
-    ParallelOp,
-    RescueOp,
-    StepOp,
-)
-from flowcompose.core.flow.plan import FlowPlan, declared_by
-from flowcompose.core.flow.rescued import RescueLike
-from flowcompose.core.flow.runs import Runs
+from flowcompose.core.flow.control import Control
+from flowcompose.core.flow.ops import EachOp, ParallelOp, StepOp
+from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.pattern import Pattern
-from flowcompose.core.resource_use import ResourcesLike, collect, read_resources
+from flowcompose.core.resource_use import ResourcesLike, read_resources
 from flowcompose.core.untyped import mapping_of
 
 OutputT = TypeVar("OutputT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-class Flow(Runs[OutputT]):
+class Flow(Control[OutputT]):
     """Blocks in sequence: what one step gives, the next one gets.
 
     Choose it to make one program of model calls, functions and patterns, and a pattern to
@@ -114,14 +102,9 @@ class Flow(Runs[OutputT]):
         declared = ((f"flow {name!r}", own),) if own else ()
         self._plan = FlowPlan(name, (), input_schema, output_schema, declared)
 
-    @property
-    def name(self) -> str:
-        """The flow's name."""
-        return self._plan.name
-
     def step(
         self, block: BlockLike, *, name: str | None = None, input: Function | None = None
-    ) -> Flow[OutputT]:
+    ) -> Self:
         """Add a block: its value is the flow's from there on.
 
         Args:
@@ -139,7 +122,7 @@ class Flow(Runs[OutputT]):
         *,
         name: str | None = None,
         input: Function | None = None,
-    ) -> Flow[OutputT]:
+    ) -> Self:
         """Add a block that is called where `condition` holds; else the value passes by it.
 
         Choose it over `branch` where there is nothing else to do.
@@ -152,7 +135,7 @@ class Flow(Runs[OutputT]):
         """
         return self._stepped("step_if", block, name, input, condition)
 
-    def map(self, function: Function, *, name: str | None = None) -> Flow[OutputT]:
+    def map(self, function: Function, *, name: str | None = None) -> Self:
         """Add a function that only turns the value into another one.
 
         Choose it over `step` for what is quick and of no interest to whoever follows the run:
@@ -168,7 +151,7 @@ class Flow(Runs[OutputT]):
 
     def tap(
         self, block: BlockLike, *, name: str | None = None, input: Function | None = None
-    ) -> Flow[OutputT]:
+    ) -> Self:
         """Add a block that is called for its effect: the value stays as it is.
 
         If it fails, the flow fails. What it does to plain data it does to a copy.
@@ -187,7 +170,7 @@ class Flow(Runs[OutputT]):
         *,
         name: str | None = None,
         input: Function | None = None,
-    ) -> Flow[OutputT]:
+    ) -> Self:
         """Add a `tap` that is called where `condition` holds.
 
         Args:
@@ -204,7 +187,7 @@ class Flow(Runs[OutputT]):
         *,
         name: str | None = None,
         input: Function | None = None,
-    ) -> Flow[OutputT]:
+    ) -> Self:
         """Add blocks that all get the value, at the same time.
 
         The value is then a dict of what they gave, by key and in the order written; for a
@@ -228,7 +211,7 @@ class Flow(Runs[OutputT]):
         max_concurrency: int = 8,
         name: str | None = None,
         input: Function | None = None,
-    ) -> Flow[OutputT]:
+    ) -> Self:
         """Add a block that is called for each item of a list; the value is the list of answers.
 
         With a checkpointer each item that is done is kept: a resumed run does only the rest.
@@ -253,105 +236,6 @@ class Flow(Runs[OutputT]):
         made, mapped = read.block(block), read.function("input", input)
         read.count("max_concurrency", max_concurrency)
         return self._with(read, EachOp(read.name(block), made, max_concurrency, mapped))
-
-    def branch(
-        self, branches: Mapping[str, tuple[Function, BlockLike]], *, name: str | None = None
-    ) -> Flow[OutputT]:
-        """Add blocks of which the first is called whose condition holds.
-
-        A value for which none holds is an error that names the keys; let the last condition
-        be `lambda value: True` for a rest.
-
-        Args:
-            branches: Condition and block, by key, in the order in which they are asked.
-            name: The step's name.
-        """
-        read = StepReader(self.name, self._plan.ops, "branch", name)
-        return self._with(read, BranchOp(read.name(), read.branches(branches)))
-
-    def loop_back(
-        self,
-        step: str,
-        *,
-        when: Function | None = None,
-        max_iterations: int = 10,
-        name: str | None = None,
-    ) -> Flow[OutputT]:
-        """Jump back to an earlier step, again and again.
-
-        Args:
-            step: The name of the step to go back to.
-            when: Whether to jump; None jumps `max_iterations` times.
-            max_iterations: The cap, in jumps. If `when` holds still, the flow goes on, and
-                `result.stop.detail` and a `CapReached` event say so.
-            name: The step's name.
-
-        Example:
-            ```python
-            from flowcompose import Flow
-
-            flow = Flow("grow").step(lambda text: text + "!", name="add")
-            flow = flow.loop_back("add", when=lambda text: len(text) < 5, max_iterations=9)
-            print(flow.run("hi").output)
-            #> hi!!!
-            ```
-        """
-        read = StepReader(self.name, self._plan.ops, "loop_back", name)
-        target, asked = read.earlier(step), read.function("when", when)
-        read.count("max_iterations", max_iterations)
-        return self._with(read, LoopOp(read.name(), target, asked, max_iterations))
-
-    def exit_if(self, condition: Function, *, name: str | None = None) -> Flow[OutputT]:
-        """End the flow where `condition` holds, with the value as it is.
-
-        `result.stop.by` is then the name of this step. Inside a nested flow it ends that one.
-
-        Args:
-            condition: A function of the value, or of the value and ctx, sync or async.
-            name: The step's name; by default the condition's.
-        """
-        read = StepReader(self.name, self._plan.ops, "exit_if", name)
-        made = read.needed("condition", condition)
-        return self._with(read, ExitOp(read.name(condition), made))
-
-    def rescue(
-        self,
-        block: RescueLike,
-        *,
-        on: type[Exception] | tuple[type[Exception], ...] = Exception,
-        name: str | None = None,
-    ) -> Flow[OutputT]:
-        """Take care of errors of the steps before this one.
-
-        The value that the block gives goes on after it; the steps between are left out. Of
-        several rescues the first one takes an error whose types it is of. An error inside a
-        nested flow or pattern is known by its causes. Interrupts are no errors.
-
-        Args:
-            block: A function of the error, or of the error and the value that the step had
-                received; any other block gets a `Rescued`.
-            on: The types of error.
-            name: The step's name.
-
-        Example:
-            ```python
-            from flowcompose import Flow
-
-            def ask(question: str) -> str:
-                raise ConnectionError("line is dead")
-
-            flow = Flow("f").step(ask).rescue(lambda error, asked: f"not asked: {asked}")
-            print(flow.run("why?").output)
-            #> not asked: why?
-            ```
-        """
-        read = StepReader(self.name, self._plan.ops, "rescue", name)
-        made, types = read.rescue(block), read.errors(on)
-        read.problems.check(
-            bool(self._plan.ops),
-            "a rescue covers the steps before it, and there is none: write it after them",
-        )
-        return self._with(read, RescueOp(read.name(), made, types))
 
     def compile(
         self,
@@ -382,23 +266,8 @@ class Flow(Runs[OutputT]):
         condition: Function | None = None,
         *,
         passes: bool = False,
-    ) -> Flow[OutputT]:
+    ) -> Self:
         read = StepReader(self.name, self._plan.ops, method, name)
         asked = read.needed("condition", condition) if method.endswith("_if") else None
         made, mapped = read.block(block), read.function("input", input)
         return self._with(read, StepOp(read.name(block), made, mapped, asked, passes))
-
-    def _with(self, read: StepReader, op: Op) -> Flow[OutputT]:
-        """Give this flow with one operation more."""
-        added = declared_by(op)
-        declared = (*self._plan.declared, *added)
-        if added:
-            collect(read.problems, declared)
-        read.problems.raise_if_any()
-        made = copy.copy(self)
-        made._plan = replace(self._plan, ops=(*self._plan.ops, op), declared=declared)
-        vars(made).pop("_pattern", None)  # what this flow has compiled is not of the new one
-        return made
-
-    def __repr__(self) -> str:
-        return self._plan.description
