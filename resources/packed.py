@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from enum import Enum, Flag
 from pathlib import Path
@@ -31,6 +31,9 @@ _ATOMS = frozenset(
 )
 _LARGE = 2**63
 """From here on a whole number is more than a serializer takes."""
+
+_DEEP = 200
+"""So many levels may be nested in a packed value."""
 
 _GROUPS: dict[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
 _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
@@ -56,11 +59,32 @@ def pack(value: Any) -> Any:
         UnstorableError: It, or something in it, has none.
     """
     try:
-        return _pack(value)
+        packed = _pack(value)
     except RecursionError:
-        kind = type(value).__qualname__
-        msg = f"{kind}, which holds itself or is too deep"
-        raise UnstorableError(msg) from None
+        packed = None
+        deep = True
+    else:
+        deep = _is_deep(packed)
+    if deep:
+        msg = f"{type(value).__qualname__}, which holds itself or is nested too deep"
+        raise UnstorableError(msg)
+    return packed
+
+
+def _is_deep(packed: Any) -> bool:
+    """Say whether a serializer would give up: LangGraph's does at some 250 levels."""
+    level: list[Any] = [packed]
+    for _ in range(_DEEP):
+        level = [item for each in level for item in _items_in(each)]
+        if not level:
+            return False
+    return True
+
+
+def _items_in(packed: Any) -> Iterable[Any]:
+    if isinstance(packed, dict):
+        return packed.values()  # pyright: ignore[reportUnknownVariableType] - any mapping
+    return packed if isinstance(packed, list) else ()  # pyright: ignore[reportUnknownVariableType] - any list
 
 
 def _pack(value: Any) -> Any:
@@ -154,7 +178,8 @@ def _faithful_json(model: BaseModel) -> Any:
         back = from_json(cls, json)
     except ValidationError:
         back = None
-    if back is None or vars(back) != vars(model):
+    kept = None if back is None else (vars(back), back.__pydantic_private__)
+    if kept != (vars(model), model.__pydantic_private__):
         msg = f"{cls.__qualname__}, whose JSON does not read back as what it was"
         raise UnstorableError(msg)
     return json

@@ -71,6 +71,7 @@ def find_class(name: str) -> type[Any] | None:
     if name in _seen:
         return _seen[name]
     module_name, _, qualname = name.partition(":")
+    qualname = qualname.partition("[")[0]  # a generic model with its types: the plain one will do
     found: Any = sys.modules.get(module_name)
     for part in qualname.split("."):
         found = getattr(found, part, None)

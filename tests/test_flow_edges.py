@@ -94,6 +94,20 @@ def test_whole_numbers_of_any_size_are_kept(value: Any) -> None:
     assert app.resume("t").output == value
 
 
+def test_a_value_that_is_nested_too_deep_fails_its_step_and_can_be_rescued() -> None:
+    def deep(value: Any) -> Any:
+        for _ in range(300):
+            value = [value]
+        return value
+
+    flow = Flow("f").step(deep)
+    app = flow.compile(checkpointer=InMemorySaver())
+    with pytest.raises(RunError, match="'deep'.*nested too deep"):
+        app.run("x", thread_id="t")
+    saved = flow.rescue(lambda error: "saved").compile(checkpointer=InMemorySaver())
+    assert saved.run("x").output == "saved"
+
+
 def test_a_value_that_holds_itself_is_refused_by_a_checkpoint_and_else_passed_on() -> None:
     ring: list[Any] = []
     ring.append(ring)
@@ -148,9 +162,31 @@ def test_no_key_of_a_parallel_step_is_taken_for_something_else(name: str) -> Non
 # Tokens
 
 
-def test_a_chat_model_as_a_step_is_counted() -> None:
-    result = Flow("f").step(ScriptedModel([costing("hi")]), name="ask").run("x")
-    assert result.usage.by_member["ask"].total_tokens == 3
+def same(value: Any) -> Any:
+    return value
+
+
+@pytest.mark.parametrize("saving", [False, True])
+@pytest.mark.parametrize(
+    "flow",
+    [
+        lambda model: Flow("f").step(model),
+        lambda model: Flow("f").tap(model),
+        lambda model: Flow("f").step(model).step(same).map(same),
+        lambda model: Flow("f").step(model).step(Flow("inner").map(same)),
+        lambda model: Flow("f").step(model).parallel([same, same]),
+        lambda model: Flow("f").step(model).map(lambda value: [value]).for_each(same),
+        lambda model: Flow("f").step(model).step(same).loop_back("same", max_iterations=2),
+        lambda model: Flow("f").step(model).step(fail).rescue(lambda error, value: value),
+    ],
+    ids=["step", "tap", "on", "nested", "parallel", "each", "loop", "rescue"],
+)
+def test_an_answer_of_a_model_is_counted_once_wherever_it_goes(
+    flow: Callable[[Any], Flow[Any]], saving: bool
+) -> None:
+    asking = flow(ScriptedModel([costing("hi")]))
+    app = asking.compile(checkpointer=InMemorySaver() if saving else None)
+    assert app.run("x").usage.total_tokens == 3
 
 
 @pytest.mark.parametrize("given", ["hi", {"messages": [{"role": "user", "content": "hi"}]}])
@@ -217,6 +253,12 @@ def test_after_a_pause_a_rescue_gets_its_error_as_it_was() -> None:
     app = Flow("f").step(broken).rescue(ask, on=CodeError).compile(checkpointer=InMemorySaver())
     assert app.run("x", thread_id="t").interrupts == ["retry?"]
     assert app.resume("t", "no").output == ("no", 3, "code 3")
+
+
+def test_a_model_can_rescue_and_reads_what_happened() -> None:
+    model = ScriptedModel(["sorry"])
+    assert Flow("f").step(fail).rescue(model).run("boom").output.text == "sorry"
+    assert model.calls[0].messages[-1].text == "Step 'fail' failed (ValueError: boom)."
 
 
 def test_a_rescue_without_a_step_before_it_is_refused() -> None:

@@ -101,6 +101,8 @@ def test_two_patterns_of_one_flow_keep_their_transcripts_under_their_keys() -> N
 def test_transcripts_that_nobody_named_do_not_get_in_each_others_way() -> None:
     flow = Flow("f").step(panel("p")).step(panel("q")).parallel([panel("r"), panel("s")])
     assert len(flow.run("go").output) == 2
+    inner = [Flow(name).step(panel(name)) for name in ("a", "b")]
+    assert len(Flow("f").step(inner[0]).step(inner[1]).parallel(inner).run("go").output) == 2
     with pytest.raises(RunError, match=r"no resource 'contributions' here.*accessor_key="):
         flow.step(entries("contributions")).run("go")
 

@@ -53,16 +53,20 @@ class FlowPlan:
         return f"Flow({self.name!r}{''.join(schemas)}: {steps})"
 
     @cached_property
+    def shared(self) -> ResourceMap:
+        """The resources that somebody has named, by key: they are those of a flow around too."""
+        return collect(Problems(""), self.declared)
+
+    @cached_property
     def resources(self) -> ResourceMap:
         """All resources that a run of the flow uses, by key.
 
         A transcript that nobody named is among them if it is the only one of its key.
         """
-        named = collect(Problems(""), self.declared)
         others = [own for op in self.ops for own in transcripts_of(op)]
         seen = {key: [each for k, each in others if k == key] for key, _ in others}
         alone = {key: each[0] for key, each in seen.items() if len(set(each)) == 1}
-        return {**alone, **named}
+        return {**alone, **self.shared}
 
     @cached_property
     def nodes(self) -> tuple[Nodes, ...]:

@@ -62,8 +62,8 @@ class FlowProgram:
 
     @property
     def resources(self) -> ResourceMap:
-        """All resources that a run of the flow uses, by key."""
-        return self.plan.resources
+        """The resources that a flow around this one shares with it, by key."""
+        return self.plan.shared
 
     @property
     def deliverer(self) -> object:

@@ -124,4 +124,5 @@ class FlowView:
         """Write what a step has spent, if it asked a model."""
         if meter.tokens is None:
             return {}
-        return {"spent": [{"step": step, "usage": meter.as_json()}]}
+        spent = {"step": step, "usage": meter.as_json(), "message": meter.message_id}
+        return {"spent": [spent]}

@@ -87,7 +87,7 @@ class FlowNode(ABC):
         try:
             view.ledger.load()
             made = self.make(view, ctx)
-            count_answer(made, ctx)
+            self.count(made, view, ctx)
             outcome = self.conclude(made, view, ctx)
             view.ledger.save()
         except GraphBubbleUp:
@@ -103,7 +103,7 @@ class FlowNode(ABC):
         try:
             await view.ledger.aload()
             made = await self.amake(view, ctx)
-            count_answer(made, ctx)
+            self.count(made, view, ctx)
             outcome = self.conclude(made, view, ctx)
             await view.ledger.asave()
         except GraphBubbleUp:
@@ -122,6 +122,10 @@ class FlowNode(ABC):
             live = {"value": view.value, **view.live, **update.get("live", {})}
             update = finish(view, live, update, outcome.by)
         return Command(update=update, goto=_one_or_more(outcome.goto))
+
+    def count(self, made: Any, view: FlowView, ctx: Context) -> None:
+        """Count what the block's answer says that it cost."""
+        count_answer(made, view.value, view, ctx)
 
     def failed(self, error: Exception, view: FlowView, ctx: Context) -> Outcome:
         """Go to the rescue that takes care of `error`, or raise it with what was achieved."""
@@ -146,9 +150,16 @@ class FlowNode(ABC):
         )
 
 
-def count_answer(made: Any, ctx: Context) -> None:
-    """Count what a message says that it cost, where nobody else did: a chat model's as a step."""
-    if isinstance(made, BaseMessage) and ctx.meter.tokens is None:
+def count_answer(made: Any, received: Any, view: FlowView, ctx: Context) -> None:
+    """Count what a message says that it cost, as a chat model's does, once in a run.
+
+    One that a block has only handed on was counted where it was made.
+    """
+    if not isinstance(made, BaseMessage) or ctx.meter.tokens is not None or made is received:
+        return
+    known = [each.id for each in (received, view.input) if isinstance(each, BaseMessage)]
+    known += [each.get("message") for each in view.state.get("spent") or ()]
+    if made.id is None or made.id not in known:
         ctx.meter.add(made)
 
 

@@ -103,7 +103,7 @@ class Items:
         return view, view.context(self.speaker)
 
     def _written(self, number: int, made: Any, view: FlowView, ctx: Context) -> dict[str, Any]:
-        count_answer(made, ctx)
+        count_answer(made, self.items[number], view, ctx)
         self._made[number] = made
         value = view.packed(made) if is_saving(self.view.config) else None
         writes = view.ledger.update().get(WRITES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowcompose.core.context import Context
 from flowcompose.core.flow.calls import Call, Calls, InlineFunction
@@ -13,8 +13,12 @@ from flowcompose.core.flow.view import FlowView
 from flowcompose.core.stream import emit
 from flowcompose.resources.packed import copied
 
-_PASSED = object()
-"""Stands for the value as it came: it need not be written again."""
+
+class _Passed(NamedTuple):
+    """The value goes on as it came, and need not be written again."""
+
+    made: Any = None
+    """What a tap has given."""
 
 
 def _tell(step: str, ctx: Context) -> None:
@@ -37,13 +41,19 @@ class SequenceNode(FlowNode):
         op, value = self.op, view.value
         if op.condition is not None:
             if not (yield Call(op.condition, value, decides=True)):
-                return _PASSED
+                return _Passed()
             yield Call(_TELL, op.name)
         given = copied(value) if op.passes else value
         made = yield Call(op.block, (yield from mapped(op.input, given)))
-        return _PASSED if op.passes else made
+        return _Passed(made) if op.passes else made
+
+    def count(self, made: Any, view: FlowView, ctx: Context) -> None:
+        """Count a tap's answer too."""
+        super().count(made.made if isinstance(made, _Passed) else made, view, ctx)
 
     def conclude(self, made: Any, view: FlowView, ctx: Context) -> Outcome:
         """Go on with what the block gave."""
-        update = {} if made is _PASSED else view.keep(made, self.step, ctx.meter.message_id)
+        update = (
+            {} if isinstance(made, _Passed) else view.keep(made, self.step, ctx.meter.message_id)
+        )
         return Outcome(update, self.next)
