@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -13,6 +12,7 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field, create_model
 
 from flowcompose.core.blocks import Block, BlockLike, FunctionBlock, as_block
+from flowcompose.core.calling import by_nobody, caller_in
 from flowcompose.core.context import Context
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.graph_block import GraphBlock
@@ -23,12 +23,6 @@ from flowcompose.core.resource_use import outer_resources_of
 from flowcompose.core.saving import not_saving
 from flowcompose.core.untyped import unchecked
 from flowcompose.resources.structured_data import to_json
-
-# The engine keeps what begins so out of checkpoints and traces.
-_CALLER = "__flowcompose_caller"
-
-AS_ROOT: Mapping[str, None] = {Ledger.KEY: None, _CALLER: None}
-"""Said in a config, a run has nothing to do with the step in which a function starts it."""
 
 
 class BlockTool(StructuredTool):
@@ -56,12 +50,6 @@ class TakingInput(Protocol):
     def input_schema(self) -> type[BaseModel] | None:
         """The schema, if there is one."""
         ...
-
-
-def called_by(ctx: Context) -> RunnableConfig:
-    """Give the config for the tools that a generator calls in this context."""
-    config = ctx.ledger.handed_down(ctx.config)
-    return {**config, "configurable": {**(config.get("configurable") or {}), _CALLER: ctx}}
 
 
 def block_tool(
@@ -123,7 +111,7 @@ class _GraphTool(GraphBlock):
     def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
         config = not_saving(super()._inner(value, ctx))
         # A block that is a tool in there is called by something in there.
-        return {**config, "configurable": {**(config.get("configurable") or {}), _CALLER: None}}
+        return by_nobody(config)
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
         if self.program is None:
@@ -136,8 +124,8 @@ class _GraphTool(GraphBlock):
 
 def _context(block: Block, config: RunnableConfig) -> tuple[Context, Ledger]:
     """The context of the generator that calls, so that it pays and its resources are seen."""
-    caller: Any = (config.get("configurable") or {}).get(_CALLER)
-    if isinstance(caller, Context):
+    caller = caller_in(config)
+    if caller is not None:
         return caller, caller.ledger.lent()
     ctx = Context.outside(config, outer_resources_of(block))
     return ctx, ctx.ledger

@@ -12,7 +12,6 @@ from langchain_core.tools import BaseTool
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
 
-from flowcompose.core.block_tool import block_tool
 from flowcompose.core.capability import Capability
 from flowcompose.core.context import Context
 from flowcompose.core.conversation import Conversation
@@ -115,6 +114,8 @@ class Generator(Runnable[Any, Any]):
         Raises:
             DefinitionError: There is no description.
         """
+        from flowcompose.core.block_tool import block_tool
+
         return block_tool(self, name, description)
 
     def model_for(self, ctx: Context) -> BaseChatModel:

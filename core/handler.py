@@ -8,7 +8,6 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from langchain_core.tools import BaseTool
 
-from flowcompose.core.block_tool import block_tool
 from flowcompose.core.blocks import FunctionBlock
 from flowcompose.core.definition import Problems
 from flowcompose.core.functions import describe, takes_context
@@ -53,6 +52,8 @@ class Handler(FunctionBlock, Generic[ParamsT, ReturnT]):
         Raises:
             DefinitionError: There is neither a description nor a docstring.
         """
+        from flowcompose.core.block_tool import block_tool
+
         return block_tool(self, name, description)
 
 

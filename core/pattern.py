@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, GraphOutput, StateSnapshot
 
-from flowcompose.core.block_tool import AS_ROOT, block_tool
+from flowcompose.core.calling import AS_ROOT
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.handover import handing
@@ -215,6 +215,8 @@ class Pattern(PatternGraph, Generic[OutputT]):
         Raises:
             DefinitionError: The name is none that a provider takes.
         """
+        from flowcompose.core.block_tool import block_tool
+
         return block_tool(self, name, description)
 
     def _in_thread(

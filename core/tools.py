@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
-from flowcompose.core.block_tool import block_tool, called_by
 from flowcompose.core.blocks import Block
+from flowcompose.core.calling import called_by
 from flowcompose.core.context import Context
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.functions import is_async
@@ -36,8 +36,12 @@ def as_tool(given: ToolLike) -> BaseTool:
     if isinstance(given, BaseTool):
         return given
     if isinstance(given, (Block, HasGraph)) or is_graph(given):
+        from flowcompose.core.block_tool import block_tool  # 5 ms, as the one below
+
         return block_tool(given)
     if callable(given) and not isinstance(given, type):
+        from langchain_core.tools import tool
+
         return tool(_in_words(given) if inspect.isroutine(given) else given)
     msg = f"a tool is a LangChain tool or a function with a docstring, or a block, got {given!r}"
     raise TypeError(msg)
