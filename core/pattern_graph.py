@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import count
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -67,7 +68,10 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Give the diagram as Mermaid text; patterns and graphs inside are drawn too."""
         drawn = self.get_graph(xray=True)
         ids = _drawable(drawn.nodes)
-        nodes = {ids[key]: Node(ids[key], n.name, n.data, None) for key, n in drawn.nodes.items()}
+        nodes = {
+            ids[key]: Node(ids[key], _label(node.name), node.data, None)
+            for key, node in drawn.nodes.items()
+        }
         edges = [e._replace(source=ids[e.source], target=ids[e.target]) for e in drawn.edges]
         return Graph(nodes=nodes, edges=edges).draw_mermaid()
 
@@ -104,6 +108,29 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return config
 
 
+_KEYWORDS = frozenset(
+    {"end", "graph", "flowchart", "subgraph", "style", "linkstyle", "class", "classdef", "click"}
+    | {"default", "call", "href", "interpolate", "direction", "acctitle", "accdescr"}
+)
+"""Words of Mermaid's own, which cannot stand for a node."""
+
+
+_SIGNS = '"()[]{}<>|;#`\\'
+"""Characters of Mermaid's own; what it has for writing them does not come out in all labels."""
+
+_WIDE = 0xFEE0
+"""From a character to the wide form of it."""
+
+
+def _label(name: str) -> str:
+    """Write a name so that no character of it is taken for Mermaid's, in the wide form of it."""
+    return "".join(chr(ord(c) + _WIDE) if c in _SIGNS else c for c in name)
+
+
+def _no_keyword(name: str) -> str:
+    return f"{name}_" if name.lower() in _KEYWORDS else name
+
+
 def _drawable(nodes: Iterable[str]) -> dict[str, str]:
     """Give the ids of a drawing in which no two boxes of nested graphs have one name.
 
@@ -113,14 +140,16 @@ def _drawable(nodes: Iterable[str]) -> dict[str, str]:
     ids: dict[str, str] = {}
     for node in nodes:
         *boxes, last = node.split(":")
+        last = _no_keyword(last)
         path = [_box(named, ":".join(boxes[: end + 1]), boxes[end]) for end in range(len(boxes))]
         ids[node] = ":".join([*path, last])
     return ids
 
 
 def _box(named: dict[str, str], path: str, name: str) -> str:
-    while path not in named:
-        if name not in named.values():
-            named[path] = name
-        name += "'"
+    """Give the name of a box: that of its graph, or with a number where another box has it."""
+    if path not in named:
+        name = _no_keyword(name)
+        free = (name if n == 1 else f"{name}_{n}" for n in count(1))
+        named[path] = next(each for each in free if each not in named.values())
     return named[path]

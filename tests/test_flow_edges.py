@@ -364,3 +364,20 @@ def test_a_condition_reads_resources_and_does_not_write_them() -> None:
     flow = Flow("f", resources=[resource("count", Count)]).step_if(write, len)
     with pytest.raises(RunError, match="'len'.*condition"):
         flow.run("x")
+
+
+def test_a_diagram_has_no_word_and_no_sign_of_mermaid_as_a_name() -> None:
+    shared = panel("class", roster=[RosterEntry(name="end", block=lambda turn: "said")])
+    flow = Flow("f").step(shared).parallel({"style": len, "b": len}).map(str, name='all "(two)"')
+    drawn = flow.step(Flow("inner").step(shared)).mermaid()
+    nodes = [line.strip().partition("(") for line in drawn.splitlines() if "(" in line]
+    assert not {"style", "end", "class"} & {name.rpartition("\\3a")[2] for name, _, _ in nodes}
+    assert "(style)" in drawn
+    assert [label for name, _, label in nodes if name.startswith("all")] == [
+        "all \uff02\uff08two\uff09\uff02)"
+    ]
+    assert [line for line in drawn.splitlines() if "subgraph" in line] == [
+        "\tsubgraph class_",
+        "\tsubgraph inner",
+        "\tsubgraph class__2",
+    ]
