@@ -233,7 +233,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         saving = isinstance(engine(self).checkpointer, BaseCheckpointSaver)
         problems.check(
             saving or asked is None,
-            f"thread_id={asked!r} needs a checkpointer: pass checkpointer=...",
+            f"thread_id={asked!r} needs a checkpointer: pass checkpointer=... (a flow: to compile)",
         )
         problems.raise_if_any()
         if saving:
