@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -30,26 +30,6 @@ class BlockTool(StructuredTool):
 
     resources: dict[str, Any] = Field(default_factory=dict[str, Any])
     """What the block uses, by key."""
-
-
-@runtime_checkable
-class Summed(Protocol):
-    """A program that can say in a line what it is good for."""
-
-    @property
-    def summary(self) -> str:
-        """What it is good for, for a model that may call it."""
-        ...
-
-
-@runtime_checkable
-class TakingInput(Protocol):
-    """A program that says what its input must fit."""
-
-    @property
-    def input_schema(self) -> type[BaseModel] | None:
-        """The schema, if there is one."""
-        ...
 
 
 def block_tool(
@@ -157,7 +137,7 @@ def _own_description(block: Block) -> str | None:
         return inspect.getdoc(block.function)
     graph = block.graph if isinstance(block, GraphBlock) else None
     program = graph.program if isinstance(graph, PatternGraph) else None
-    return program.summary if isinstance(program, Summed) else None
+    return program.summary if program is not None else None
 
 
 def _input_schema(block: Block) -> type[BaseModel] | None:
@@ -165,7 +145,7 @@ def _input_schema(block: Block) -> type[BaseModel] | None:
     if isinstance(block, GraphBlock):
         graph = block.graph
         program = graph.program if isinstance(graph, PatternGraph) else None
-        return program.input_schema if isinstance(program, TakingInput) else None
+        return program.input_schema if program is not None else None
     if not isinstance(block, FunctionBlock):
         return None
     first = next(iter(inspect.signature(block.function).parameters.values()), None)

@@ -59,16 +59,6 @@ class HasGraph(Protocol):
         ...
 
 
-@runtime_checkable
-class Transcribed(Protocol):
-    """A program with a transcript."""
-
-    @property
-    def transcript(self) -> tuple[str, Resource[Any]] | None:
-        """The transcript's resource, and its key in the program's output."""
-        ...
-
-
 class GraphBlock:
     """Gives a graph `messages`, or `goal` and `messages` if it has a goal as patterns do."""
 
@@ -93,7 +83,7 @@ class GraphBlock:
     @cached_property
     def transcript(self) -> tuple[str, Resource[Any]] | None:
         """The resource of the graph's transcript, and its key in the output."""
-        return self.program.transcript if isinstance(self.program, Transcribed) else None
+        return self.program.transcript if self.program is not None else None
 
     @cached_property
     def _capped(self) -> Capped | None:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel
 
 from flowcompose.core.errors import RunError
 from flowcompose.core.results import Result
+from flowcompose.resources.resource import Resource
 
 
 class Program(Protocol):
@@ -22,6 +24,26 @@ class Program(Protocol):
     @property
     def description(self) -> str:
         """The definition on one line, as its user would write it."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """What it is good for, for a model that may call it as a tool."""
+        ...
+
+    @property
+    def input_schema(self) -> type[BaseModel] | None:
+        """What its input must fit, if that is said."""
+        ...
+
+    @property
+    def resources(self) -> Mapping[str, Resource[Any]]:
+        """The resources that it shares with a run around it, by key."""
+        ...
+
+    @property
+    def transcript(self) -> tuple[str, Resource[Any]] | None:
+        """The key of its transcript in the output, and the resource; None where there is none."""
         ...
 
     @property

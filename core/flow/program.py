@@ -46,6 +46,11 @@ class FlowProgram:
         return self.plan.input_schema
 
     @property
+    def transcript(self) -> None:
+        """A flow has none of its own."""
+        return
+
+    @property
     def max_steps(self) -> int:
         """Supersteps that a run can need."""
         return self.plan.max_steps

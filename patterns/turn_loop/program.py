@@ -47,6 +47,11 @@ class LoopProgram:
         return " ".join(f"Let a panel work on a goal: {', '.join(members)}.".split())
 
     @property
+    def input_schema(self) -> None:
+        """Its input is a goal."""
+        return
+
+    @property
     def max_steps(self) -> int:
         """Supersteps that a run can need."""
         return self.plan.max_steps
