@@ -122,7 +122,7 @@ class GraphBlock:
         return self.program is not None and "packed_input" in self._keys
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
-        said = [*happenings(ctx.contributions.raw, ctx.critiques)]
+        said = [*happenings(ctx.contributions.raw, ctx.critiques, rounds=ctx.panel.has_rounds)]
         if self._takes_value:
             session = dict(ctx.session.state)
             packed = {"packed_input": packed_or_none(value)}

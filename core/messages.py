@@ -2,7 +2,7 @@
 
 Provider caches pay for the longest common prefix. So the messages of a request are, in this
 order: what came before the run, the goal, and one message per event in the order of
-happening. Who is asked, and for what, comes last (see `patterns/round_robin/_prompts.py`).
+happening. Who is asked, and for what, comes last (see `patterns/turn_loop/prompts.py`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ def goal_message(goal: str) -> BaseMessage:
     return HumanMessage(GOAL_LABEL + goal)
 
 
-def entry_message(entry: Entry) -> BaseMessage:
+def entry_message(entry: Entry, *, rounds: bool = True) -> BaseMessage:
     """One contribution. The name stands in the text too: not every server passes `name` on."""
-    text = f"[Round {entry['round']}] {entry['agent_name']}: {entry['text']}"
+    when = f"[Round {entry['round']}] " if rounds else ""
+    text = f"{when}{entry['agent_name']}: {entry['text']}"
     return HumanMessage(text, name=slug(entry["agent_name"]))
 
 
@@ -43,16 +44,22 @@ def critique_message(critique: CritiqueEntry) -> BaseMessage:
 
 
 def happenings(
-    entries: Iterable[Entry], critiques: Iterable[CritiqueEntry]
+    entries: Iterable[Entry], critiques: Iterable[CritiqueEntry], *, rounds: bool = True
 ) -> Iterator[BaseMessage]:
-    """Contributions and critiques in the order in which they happened."""
+    """Contributions and critiques in the order in which they happened.
+
+    Args:
+        entries: The transcript.
+        critiques: One per finished round, if there is a referee.
+        rounds: Whether the messages tell in which round it was.
+    """
     waiting = iter(critiques)
     critique = next(waiting, None)
     for entry in entries:
         while critique is not None and critique["round"] < entry["round"]:
             yield critique_message(critique)
             critique = next(waiting, None)
-        yield entry_message(entry)
+        yield entry_message(entry, rounds=rounds)
     while critique is not None:
         yield critique_message(critique)
         critique = next(waiting, None)

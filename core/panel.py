@@ -36,3 +36,5 @@ class Panel:
     """The pattern's model, for default blocks that name none."""
     accessor_key: str = DEFAULT_KEY
     contributions: Resource[ContributionsState] | None = None
+    has_rounds: bool = True
+    """Whether it works in rounds, so that they are worth telling a model."""

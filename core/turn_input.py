@@ -24,6 +24,7 @@ class TurnInput:
         contributions: All that was said before, oldest first.
         referee_critiques: The critiques of the rounds before.
         history: The conversation that came before the run, if it was started with messages.
+        has_rounds: Whether the pattern works in rounds; else `round` is always 1.
 
     Example:
         ```python
@@ -44,6 +45,7 @@ class TurnInput:
     contributions: Sequence[Contribution] = ()
     referee_critiques: Sequence[RefereeCritique] = ()
     history: Sequence[BaseMessage] = ()
+    has_rounds: bool = True
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -55,7 +57,7 @@ class TurnInput:
         return [
             *self.history,
             goal_message(self.goal),
-            *happenings(_entries(self.contributions), critiques),
+            *happenings(_entries(self.contributions), critiques, rounds=self.has_rounds),
             HumanMessage(f"You are {self.agent_name}. It is your turn in round {self.round}."),
         ]
 

@@ -173,4 +173,6 @@ def round_robin(
         checkpointer=checkpointer,
         store=store,
     )
-    return PatternBuilder(define(written)).compile(checkpointer=checkpointer, store=store)
+    return PatternBuilder(define(round_robin, written)).compile(
+        checkpointer=checkpointer, store=store
+    )

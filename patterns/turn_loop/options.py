@@ -22,9 +22,10 @@ from flowcompose.core.prompt import Text, problems_of_text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
 from flowcompose.core.untyped import unchecked
-from flowcompose.patterns.turn_loop.plan import Ask, OnError, OnLimit, Visibility
+from flowcompose.patterns.turn_loop.plan import OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.patterns.turn_loop.state import RESERVED_KEYS
+from flowcompose.resources.resource import ContributionsState, Resource
 
 Synthesizer = BlockLike | Literal[False] | None
 """None for the default one, False for none, or a block."""
@@ -45,7 +46,7 @@ class SharedOptions(TypedDict, total=False):
     on_limit: OnLimit
     turn_timeout: float | None
     retry: Retry | None
-    ask: Ask
+    contributions: Resource[ContributionsState] | None
     collection_id: str | None
     accessor_key: str
     synthesizer_visibility: Visibility
@@ -71,7 +72,7 @@ class Written:
     on_limit: OnLimit
     turn_timeout: float | None
     retry: Retry | None
-    ask: Ask
+    contributions: Resource[ContributionsState] | None
     collection_id: str | None
     accessor_key: str
     synthesizer_visibility: Visibility
@@ -102,6 +103,7 @@ def check_shared(problems: Problems, written: Written) -> None:
     _check_kinds(problems, written)
     _check_timeout(problems, written.turn_timeout)
     _check_key(problems, written.accessor_key)
+    _check_contributions(problems, written.contributions)
 
 
 def check_cap(problems: Problems, argument: str, cap: object) -> None:
@@ -110,6 +112,15 @@ def check_cap(problems: Problems, argument: str, cap: object) -> None:
     problems.check(
         whole and isinstance(cap, int) and cap > 0,
         f"{argument} must be > 0 and a whole number, got {cap!r}",
+    )
+
+
+def check_choice(problems: Problems, argument: str, allowed: Any, value: object) -> None:
+    """One of the words of a Literal."""
+    words = get_args(allowed)
+    problems.check(
+        value in words,
+        f"{argument} must be one of {', '.join(map(repr, words))}, got {value!r}",
     )
 
 
@@ -142,13 +153,8 @@ def _check_predicate(problems: Problems, predicate: object) -> None:
 
 
 def _check_choices(problems: Problems, written: Written) -> None:
-    choices: dict[str, Any] = {"on_error": OnError, "on_limit": OnLimit, "ask": Ask}
-    for argument, allowed in choices.items():
-        value: object = getattr(written, argument)
-        problems.check(
-            value in get_args(allowed),
-            f"{argument} must be one of {', '.join(map(repr, get_args(allowed)))}, got {value!r}",
-        )
+    check_choice(problems, "on_error", OnError, written.on_error)
+    check_choice(problems, "on_limit", OnLimit, written.on_limit)
 
 
 def _check_kinds(problems: Problems, written: Written) -> None:
@@ -189,3 +195,12 @@ def _check_key(problems: Problems, key: object) -> None:
         problems.add(f"accessor_key must not begin with '__' or hold ':', got {key!r}")
     elif key in RESERVED_KEYS:
         problems.add(f"accessor_key must be none of the pattern's own keys, got {key!r}")
+
+
+def _check_contributions(problems: Problems, resource: object) -> None:
+    problems.check(
+        resource is None
+        or (isinstance(resource, Resource) and resource.schema is ContributionsState),  # pyright: ignore[reportUnknownMemberType] - any resource
+        "contributions must be made by create_round_robin_contributions(), or None, "
+        f"got {resource!r}",
+    )

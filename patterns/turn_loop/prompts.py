@@ -6,12 +6,25 @@ transcript; only the last message says who is asked, and for what. See `core/mes
 
 from __future__ import annotations
 
-SYSTEM = """\
-You take part in a panel that works on one goal. In every round each member speaks once, in \
-the order listed. Everybody reads everything that was said before. After the transcript you \
-are told which part is yours; speak only for that part, and do not repeat its heading.
+from dataclasses import dataclass
 
-The members, in order of speaking:
+
+@dataclass(frozen=True)
+class Process:
+    """How a pattern works, as its members are told."""
+
+    text: str
+    heading: str = "The members"
+    """What the list of the members is called."""
+    has_rounds: bool = True
+    """Whether it works in rounds, so that they are worth telling."""
+
+
+SYSTEM = """\
+You take part in a panel that works on one goal. {process} After the transcript you are told \
+which part is yours; speak only for that part, and do not repeat its heading.
+
+{heading}:
 {members}
 
 A contribution adds something: it is specific, it takes up what others said by name, and \
@@ -20,8 +33,12 @@ builds on it or argues against it."""
 INSTRUCTIONS = "## Instructions\n\n{instructions}"
 
 MEMBER = """\
-You are {name}{role}. It is round {round}, and your turn. Give your contribution now: only \
-its text, no heading with your name."""
+You are {name}{role}. {moment} Give your contribution now: only its text, no heading with \
+your name."""
+
+IN_ROUND = "It is round {round}, and your turn."
+
+IN_TURN = "It is your turn."
 
 REFEREE = """\
 You are the referee. Round {round} is complete. Judge how the members argued in this round, \
@@ -36,9 +53,11 @@ If there is none of these, say so in one sentence. You do not name a winner, you
 new questions or redirect the panel, and you have no say in whether it goes on."""
 
 SYNTHESIZER = """\
-The panel is finished after {rounds} round(s). You write its deliverable: merge what was \
+The panel is finished{rounds}. You write its deliverable: merge what was \
 contributed into one coherent piece that meets the goal, resolve what conflicts by the better \
 argument, and take the critiques into account if there are any. Give the deliverable itself, \
 without speaking of the panel."""
+
+AFTER_ROUNDS = " after {rounds} round(s)"
 
 EXTRA = "{text}\n\nBesides:\n{extra}"

@@ -1,0 +1,93 @@
+"""A generator whose request is the panel's: one prefix for all, and a last message of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from pydantic import BaseModel
+
+from flowcompose.core.capability import Capability
+from flowcompose.core.context import Context
+from flowcompose.core.definition import Problems
+from flowcompose.core.generator import Generator
+from flowcompose.core.generator_checks import problems_of_generator
+from flowcompose.core.messages import goal_message, happenings
+from flowcompose.core.models import CHAT, ModelLike
+from flowcompose.core.prompt import Prompt, Text, problems_of_text
+from flowcompose.core.retry import Retry
+from flowcompose.core.tools import ToolLike
+from flowcompose.patterns.turn_loop import prompts
+
+_PANEL = prompts.Process("Everybody reads everything that was said before.")
+"""For a default block that is used outside of a pattern."""
+
+
+def panel_system(process: prompts.Process, *sections: Text | None) -> Callable[[Context], str]:
+    """Write the system message that all requests of a panel share."""
+    instructions = Prompt(*sections)
+
+    def system(ctx: Context) -> str:
+        members = "\n".join(
+            f"- {each.name}: {each.role}" if each.role else f"- {each.name}"
+            for each in ctx.panel.members
+        )
+        text = prompts.SYSTEM.format(
+            process=process.text, heading=process.heading, members=members or "- (not told)"
+        )
+        extra = instructions.write(ctx.input, ctx)
+        return f"{text}\n\n{prompts.INSTRUCTIONS.format(instructions=extra)}" if extra else text
+
+    return system
+
+
+def panel_block(
+    name: str,
+    closing: Callable[[Any, Context], str],
+    extras: Mapping[str, Text | None],
+    *,
+    model: ModelLike | None,
+    uses: Sequence[Capability],
+    tools: Sequence[ToolLike],
+    retry: Retry | None,
+    output_schema: type[BaseModel] | None = None,
+    default_model: str = CHAT,
+    stream: bool = True,
+) -> Generator:
+    """Make a generator whose request is the panel's, but for its last message."""
+    problems = Problems(f"block {name!r}")
+    for argument, text in extras.items():
+        problems.extend(problems_of_text(argument, text))
+    problems.extend(problems_of_generator(None, None, model, output_schema, tools, uses))
+    problems.raise_if_any()
+    extra = Prompt(*extras.values(), *(u.instructions for u in uses), *(u.context for u in uses))
+
+    def messages(value: Any, ctx: Context) -> list[BaseMessage]:
+        last = closing(value, ctx)
+        more = extra.write(ctx.input, ctx)
+        asked = prompts.EXTRA.format(text=last, extra=more) if more else last
+        said = happenings(ctx.contributions.raw, ctx.critiques, rounds=ctx.panel.has_rounds)
+        return [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(asked)]
+
+    return Generator(
+        name,
+        prompt=_panel_prompt,
+        user=messages,
+        model=model,
+        output_schema=output_schema,
+        tools=tools,
+        uses=[replace(u, context=None, instructions=None) for u in uses],
+        context=None,
+        retry=retry,
+        stream=stream,
+        default_model=default_model,
+    )
+
+
+def _panel_prompt(value: Any, ctx: Context) -> str:
+    return (ctx.panel.system or _UNTOLD)(ctx)
+
+
+_UNTOLD = panel_system(_PANEL)
