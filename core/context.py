@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
+from flowcompose.core.acts import Acts
 from flowcompose.core.ledger import Ledger
 from flowcompose.core.meter import Meter
 from flowcompose.core.panel import Panel
@@ -36,6 +38,11 @@ class RunState:
         """The current turn of the run, counted from 1."""
 
     @property
+    def started_at(self) -> float:
+        """When the run began, in seconds since 1970: its first start, also after a `resume`."""
+        return self._source.run_started_at
+
+    @property
     def referee_critiques(self) -> Critiques:
         """One critique per finished round, if there is a referee."""
         return Critiques(self._source.critiques)
@@ -55,7 +62,10 @@ class Context:
     Predicates get it as their only argument, blocks as their second one if they take two.
     """
 
-    __slots__ = ("_config", "_source", "abandoned", "agent_name", "meter", "read_only", "state")
+    __slots__ = (
+        *("_abandoned", "_config", "_lender", "_source"),
+        *("acts", "agent_name", "meter", "read_only", "state"),
+    )
 
     def __init__(self, source: Source, agent_name: str = "", round: int = 1, turn: int = 1) -> None:
         self._source = source
@@ -66,8 +76,10 @@ class Context:
         """`.round`, `.turn`, `.referee_critiques`."""
         self.meter = Meter()
         """Counts the tokens of this turn."""
-        self.abandoned = False
-        """Whether the turn was given up; a sync block may still be at work in its thread."""
+        self.acts = Acts()
+        """What is done in this turn besides speaking."""
+        self._abandoned = False
+        self._lender: Context | None = None
         self.read_only = False
         """Whether this is asked for a decision, which may read resources but not write them."""
 
@@ -85,7 +97,36 @@ class Context:
         found = Ledger.found(config)
         shared = found is not None and all(map(found.knows, resources.values()))
         ledger = found.lent() if found and shared else Ledger(resources, None, config)
-        return cls(Outside(config, ledger))
+        ctx = cls(Outside(config, ledger))
+        ctx.acts = Acts.found(config) or ctx.acts
+        return ctx
+
+    def for_tool(self) -> Self:
+        """The same turn, for a block that is a tool in it: what that does is its own affair."""
+        ctx = copy.copy(self)
+        ctx._lender = self
+        ctx.acts = Acts()
+        ctx._config = ctx.acts.handed_down(self.config)
+        return ctx
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the turn was given up; a sync block may still be at work in its thread."""
+        return self._abandoned or (self._lender is not None and self._lender.abandoned)
+
+    @abandoned.setter
+    def abandoned(self, given_up: bool) -> None:
+        self._abandoned = given_up
+
+    @property
+    def termination(self) -> str | None:
+        """The response with which the member ended its team in this turn, if it did."""
+        return self.acts.termination
+
+    @property
+    def tools_called(self) -> Sequence[str]:
+        """The names of the tools that were called in this turn, in order."""
+        return self.acts.tools
 
     @property
     def goal(self) -> str:
@@ -127,7 +168,8 @@ class Context:
         """The engine's config: pass it to models and graphs that you call yourself."""
         if self._config is None:
             state = self.state
-            self._config = self._source.config_for(self.agent_name, state.round, state.turn)
+            config = self._source.config_for(self.agent_name, state.round, state.turn)
+            self._config = self.acts.handed_down(config)
         return self._config
 
     @property

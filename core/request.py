@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from typing_extensions import TypedDict
@@ -16,6 +17,8 @@ class Request(TypedDict):
 
     goal: str
     history: list[BaseMessage]
+    started_at: NotRequired[float]
+    """When the run began, in seconds since 1970; threads of older versions lack it."""
 
 
 def read_request(name: str, given: Mapping[str, Any]) -> Request:
@@ -38,7 +41,7 @@ def read_request(name: str, given: Mapping[str, Any]) -> Request:
         goal = str(asked[-1].text)
     if not isinstance(goal, str):
         raise DefinitionError(repr(name), [f"the goal must be a string, got {goal!r}"])
-    return Request(goal=goal, history=history)
+    return Request(goal=goal, history=history, started_at=time.time())
 
 
 def read_messages(name: str, given: Any) -> list[BaseMessage]:

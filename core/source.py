@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -43,6 +44,11 @@ class Source(Protocol):
     @property
     def history(self) -> Sequence[BaseMessage]:
         """The conversation before the run."""
+        ...
+
+    @property
+    def run_started_at(self) -> float:
+        """When the run began, in seconds since 1970; where nobody noted it, the present moment."""
         ...
 
     @property
@@ -88,6 +94,7 @@ class Outside:
     goal: str = ""
     input: RunInput = field(default_factory=lambda: RunInput(goal=""))
     history: Sequence[BaseMessage] = ()
+    run_started_at: float = field(default_factory=time.time)
     entries: Sequence[Entry] = ()
     critiques: Sequence[CritiqueEntry] = ()
     session: dict[str, Any] = field(default_factory=dict[str, Any])

@@ -29,6 +29,10 @@ class Entry(TypedDict):
     data: NotRequired[Any]
     data_class: NotRequired[str]
     usage: NotRequired[dict[str, int]]
+    path: NotRequired[list[str]]
+    """Inside which members of the pattern it was said, outermost first; absent for own ones."""
+    tools: NotRequired[list[str]]
+    """The tools that were called in the turn, in order; absent where there were none."""
 
 
 class ContributionEntry(BaseModel):
@@ -51,6 +55,10 @@ class Contribution(ContributionEntry):
     """The turn of the run, counted from 1; failed turns count too."""
     data: Any = None
     """The structured answer behind `text`, if the member gave one."""
+    path: tuple[str, ...] = ()
+    """Inside which members it was said, outermost first; empty for a member of the pattern."""
+    tools: tuple[str, ...] = ()
+    """The tools that were called in the turn, in order."""
 
     @classmethod
     def of_entry(cls, entry: Entry) -> Contribution:
@@ -61,6 +69,8 @@ class Contribution(ContributionEntry):
             agent_name=entry["agent_name"],
             text=entry["text"],
             data=revive(entry["data"], entry.get("data_class")) if "data" in entry else None,
+            path=tuple(entry.get("path", ())),
+            tools=tuple(entry.get("tools", ())),
         )
 
 

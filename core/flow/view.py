@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,6 +65,11 @@ class FlowView:
     def history(self) -> Sequence[BaseMessage]:
         """The conversation before the run."""
         return self.request["history"]
+
+    @property
+    def run_started_at(self) -> float:
+        """When the run began; the present moment where that was not noted."""
+        return self.request.get("started_at") or time.time()
 
     @property
     def entries(self) -> Sequence[Entry]:
