@@ -72,20 +72,14 @@ class _Function(Condition):
         return describe(self.function)
 
 
+@dataclass(frozen=True, repr=False)
 class _Combined(Condition, ABC):
-    def __init__(self, left: Condition, right: Condition) -> None:
-        self.left = left
-        self.right = right
+    left: Condition
+    right: Condition
 
     @property
     def async_parts(self) -> tuple[str, ...]:
         return self.left.async_parts + self.right.async_parts
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.left, self.right))
 
 
 class AnyOf(_Combined):
@@ -93,14 +87,16 @@ class AnyOf(_Combined):
 
     def fired(self, ctx: Context) -> Condition | None:
         """Give the first part that holds."""
-        return self.left.fired(ctx) or self.right.fired(ctx)
+        held = self.left.fired(ctx)
+        return self.right.fired(ctx) if held is None else held
 
     async def afired(self, ctx: Context) -> Condition | None:
         """Give the first part that holds."""
-        return await self.left.afired(ctx) or await self.right.afired(ctx)
+        held = await self.left.afired(ctx)
+        return await self.right.afired(ctx) if held is None else held
 
     def __repr__(self) -> str:
-        return f"{self.left!r} | {self.right!r}"
+        return f"{self.left!r} | {_bracketed(self.right, AnyOf)}"
 
 
 class AllOf(_Combined):
@@ -108,17 +104,21 @@ class AllOf(_Combined):
 
     def fired(self, ctx: Context) -> Condition | None:
         """Give this condition if both parts hold."""
-        return self if self.left.fired(ctx) and self.right.fired(ctx) else None
+        if self.left.fired(ctx) is None or self.right.fired(ctx) is None:
+            return None
+        return self
 
     async def afired(self, ctx: Context) -> Condition | None:
         """Give this condition if both parts hold."""
-        return self if await self.left.afired(ctx) and await self.right.afired(ctx) else None
+        if await self.left.afired(ctx) is None or await self.right.afired(ctx) is None:
+            return None
+        return self
 
     def __repr__(self) -> str:
-        return " & ".join(_bracketed(part) for part in (self.left, self.right))
+        return f"{_bracketed(self.left, AnyOf)} & {_bracketed(self.right, _Combined)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Not(Condition):
     """Holds when its part does not."""
 
@@ -126,11 +126,11 @@ class Not(Condition):
 
     def fired(self, ctx: Context) -> Condition | None:
         """Give this condition if its part does not hold."""
-        return None if self.part.fired(ctx) else self
+        return self if self.part.fired(ctx) is None else None
 
     async def afired(self, ctx: Context) -> Condition | None:
         """Give this condition if its part does not hold."""
-        return None if await self.part.afired(ctx) else self
+        return self if await self.part.afired(ctx) is None else None
 
     @property
     def async_parts(self) -> tuple[str, ...]:
@@ -138,19 +138,33 @@ class Not(Condition):
         return self.part.async_parts
 
     def __repr__(self) -> str:
-        inner = f"({self.part!r})" if isinstance(self.part, _Combined) else repr(self.part)
-        return f"~{inner}"
+        return f"~{_bracketed(self.part, _Combined)}"
 
 
-def _bracketed(part: Condition) -> str:
-    return f"({part!r})" if isinstance(part, AnyOf) else repr(part)
+def _bracketed(part: Condition, kind: type[Condition]) -> str:
+    """Write a part as Python reads it: one that binds less tightly stands in brackets."""
+    return f"({part!r})" if isinstance(part, kind) else repr(part)
 
 
 def as_condition(predicate: Condition | Predicate) -> Condition:
-    """Give a condition for anything that `terminate_when` takes."""
+    """Give a condition for anything that `terminate_when` takes.
+
+    Raises:
+        DefinitionError: It is neither a condition nor a function of one argument.
+    """
     if isinstance(predicate, Condition):
         return predicate
-    if not callable(predicate) or isinstance(predicate, type):
+    if not callable(predicate) or isinstance(predicate, type) or not _takes_one(predicate):
         problem = f"must be a condition or a function (ctx) -> bool, got {predicate!r}"
         raise DefinitionError("a condition", [problem])
     return _Function(predicate)
+
+
+def _takes_one(function: Predicate) -> bool:
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # a built-in without a signature: it shows when it is called
+        return True
+    return True
