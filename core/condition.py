@@ -115,7 +115,7 @@ class AllOf(_Combined):
         return self
 
     def __repr__(self) -> str:
-        return f"{_bracketed(self.left, AnyOf)} & {_bracketed(self.right, _Combined)}"
+        return f"{_bracketed(self.left, AnyOf)} & {_bracketed(self.right, AnyOf, AllOf)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,12 +138,12 @@ class Not(Condition):
         return self.part.async_parts
 
     def __repr__(self) -> str:
-        return f"~{_bracketed(self.part, _Combined)}"
+        return f"~{_bracketed(self.part, AnyOf, AllOf)}"
 
 
-def _bracketed(part: Condition, kind: type[Condition]) -> str:
+def _bracketed(part: Condition, *kinds: type[Condition]) -> str:
     """Write a part as Python reads it: one that binds less tightly stands in brackets."""
-    return f"({part!r})" if isinstance(part, kind) else repr(part)
+    return f"({part!r})" if isinstance(part, kinds) else repr(part)
 
 
 def as_condition(predicate: Condition | Predicate) -> Condition:
