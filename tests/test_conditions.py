@@ -550,6 +550,32 @@ def test_what_nested_teams_say_counts_where_it_is_asked_for(
     assert asyncio.run(condition.afired(TEAM_SPOKE)) == (condition if holds else None)
 
 
+@both_paths
+@pytest.mark.parametrize(
+    ("condition", "rounds"),
+    [
+        (text_mention("x2"), None),
+        (text_mention("x2", nested=True), 1),
+        (text_mention("x2", sources=["x"]), 1),
+        (source_match(["team"]), None),
+        (source_match(["team"], nested=True), 1),
+        (max_messages(2), 2),
+        (max_messages(6, nested=True), 2),
+    ],
+    ids=repr,
+)
+async def test_a_team_that_hands_on_all_its_words_speaks_for_itself(
+    condition: Condition, rounds: int | None, *, use_async: bool
+) -> None:
+    inner = panel(names="xy", name="team", max_rounds=2)
+    roster = [
+        RosterEntry(name="team", block=inner, transcript="all"),
+        RosterEntry(name="b", block=echo),
+    ]
+    result = await run(panel(roster=roster, terminate_when=condition), use_async=use_async)
+    assert (result.rounds if result.stop.by else None) == rounds
+
+
 def test_a_contribution_tells_where_it_was_made_and_with_which_tools() -> None:
     own, inner = entry(1, "a", "x"), entry(2, "y", "x", "team", "deep", tools=("search", "note"))
     assert (Contribution.of_entry(own).path, Contribution.of_entry(own).tools) == ((), ())
