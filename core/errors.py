@@ -4,6 +4,7 @@ FlowComposeError
 +- DefinitionError (ValueError)   what was written cannot work: raised where it was written
 +- RunError (RuntimeError)        a run failed: `.result` holds what was achieved
    +- MemberError                 a member failed: `.agent_name`, `.round`, `.turn`
+   +- SelectorError               nobody could be chosen to speak: `.answer`
    +- OutputError                 a structured answer that could not be had
    +- MaxTurnsReached             a cap was reached, and `on_limit="raise"` asked for it
 """
@@ -79,6 +80,17 @@ class MemberError(RunError):
         """In which round, counted from 1."""
         self.turn = turn
         """In which turn of the run, counted from 1."""
+
+
+class SelectorError(RunError):
+    """The selector failed, or chose nobody who may speak."""
+
+    def __init__(
+        self, message: str, *, answer: str | None = None, result: Result[Any] | None = None
+    ) -> None:
+        super().__init__(message, result=result)
+        self.answer = answer
+        """What it said, if it said something."""
 
 
 class OutputError(RunError):

@@ -19,6 +19,7 @@ from flowcompose.core.names import member_of
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.step_events import STEP_KINDS, StepEvents
 from flowcompose.core.stream import MARK, NODE, NodeMark
+from flowcompose.core.turns import turn_of
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.critiques import RefereeCritique
@@ -41,6 +42,8 @@ class _Node(NamedTuple):
     ns: Namespace
     mark: NodeMark
     agent_name: str
+    inside: Namespace
+    """Where the parts come from of what runs in it."""
 
 
 class EventReader:
@@ -51,6 +54,7 @@ class EventReader:
         self.output: GraphOutput[Any] = GraphOutput({})
         self._base: Namespace | None = None
         self._now: dict[Namespace, tuple[int, int]] = {}
+        self._within: dict[Namespace, tuple[int, int]] = {}
         self._nodes: dict[str, _Node] = {}
         self._steps = StepEvents()
 
@@ -82,7 +86,8 @@ class EventReader:
         mark = NodeMark.read(metadata.get(NODE))
         if mark is None or mark.node != task["name"] or self._inherited(ns, mark):
             return
-        node = _Node(ns, mark, str(metadata.get("agent_name", "")))
+        inside = (*ns, f"{task['name']}:{task['id']}")
+        node = _Node(ns, mark, str(metadata.get("agent_name", "")), inside)
         self._nodes[task["id"]] = node
         yield from self._steps.node_started(ns, mark, self._where(ns))
         if mark.kind == "turn" and not task["input"].get("undecided"):
@@ -94,14 +99,15 @@ class EventReader:
 
     def _turn_started(self, node: _Node, state: Mapping[str, Any]) -> Iterator[Event]:
         mark = node.mark
-        turn = len(state.get(mark.key) or ()) + len(state.get("failures") or ()) + 1
+        turn = turn_of(node.agent_name, state, mark.key)
         number = 1 if mark.per_round is None else (turn - 1) // mark.per_round + 1
         before, _ = self._now.get(node.ns, (0, 0))
-        self._now[node.ns] = number, turn
+        self._now[node.ns] = self._within[node.inside] = number, turn
         where = self._where(node.ns)
         if number != before:
             yield events.RoundStarted(**where)
-        yield events.SpeakerSelected(agent_name=node.agent_name, reason="schedule", **where)
+        reason = (state.get("selection") or {}).get("reason", "schedule")
+        yield events.SpeakerSelected(agent_name=node.agent_name, reason=reason, **where)
         yield events.TurnStarted(agent_name=node.agent_name, **where)
 
     def _ended(self, task: Mapping[str, Any]) -> Iterator[Event]:
@@ -109,6 +115,8 @@ class EventReader:
         if node is None:
             return
         where = self._where(node.ns)
+        if taken := self._within.pop(node.inside, None):  # others may have begun theirs since
+            where |= dict(zip(("round", "turn"), taken, strict=True))
         result: Mapping[str, Any] = task.get("result") or {}
         if node.mark.kind == "turn":
             yield from _turn_ended(node, task.get("error"), result, where)
@@ -152,8 +160,9 @@ class EventReader:
 
     def _where(self, ns: Namespace) -> dict[str, Any]:
         """Say where and when: inside a member's own graph it is still the member's turn."""
-        known = (ns[:end] for end in range(len(ns), -1, -1) if ns[:end] in self._now)
-        number, turn = self._now.get(next(known, ns), (0, 0))
+        around = [ns[:end] for end in range(len(ns), -1, -1)]
+        known = (at for each in around if (at := self._now.get(each) or self._within.get(each)))
+        number, turn = next(known, (0, 0))
         return {"path": _path(ns), "round": number, "turn": turn}
 
 
@@ -174,7 +183,8 @@ def _turn_ended(
     named: dict[str, Any] = {**where, "agent_name": node.agent_name}
     if error:
         yield events.TurnFailed(error=str(error), **named)
-    for failure in result.get("failures") or ():
+    faults = (fault.failure for fault in result.get("faults") or ())
+    for failure in (*faults, *(result.get("failures") or ())):
         yield events.TurnFailed(error=failure["error"], **named)
     for entry in result.get(node.mark.key) or ():
         yield _turn_completed(entry, named)

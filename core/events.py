@@ -77,7 +77,8 @@ class SpeakerSelected(Event):
     """Who speaks next has been decided."""
 
     reason: str
-    """How: `schedule` where the order is fixed."""
+    """How: `schedule` where the order or the edges say it; of a selector, `exact`, `tolerant`,
+    `only_candidate`, `function` or `fallback`."""
 
 
 @dataclass(frozen=True, kw_only=True)

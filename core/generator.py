@@ -23,7 +23,8 @@ from flowcompose.core.models import CHAT, ModelLike, resolve_model
 from flowcompose.core.prompt import Prompt, Text
 from flowcompose.core.resource_use import ResourceMap, ResourcesLike
 from flowcompose.core.retry import Retry
-from flowcompose.core.tools import Toolbox, ToolLike, as_tool
+from flowcompose.core.toolbox import Toolbox
+from flowcompose.core.tools import ToolLike, as_tool
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, items_of, mapping_of
 from flowcompose.resources.structured_data import to_json
@@ -81,14 +82,14 @@ class Generator(Runnable[Any, Any]):
         if self.async_tools:
             raise async_in_sync(f"tool {self.async_tools[0]!r} of {self.name!r}", None)
         model = self.model_for(ctx)
-        steps = self._exchange.steps(model, self._messages(value, ctx))
-        return self._conversation(model, ctx).run(steps)
+        steps = self._exchange.steps(model, self.messages_for(value, ctx))
+        return self.conversation_in(ctx, model).run(steps)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Ask the model on the async path."""
         model = self.model_for(ctx)
-        steps = self._exchange.steps(model, self._messages(value, ctx))
-        return await self._conversation(model, ctx).arun(steps)
+        steps = self._exchange.steps(model, self.messages_for(value, ctx))
+        return await self.conversation_in(ctx, model).arun(steps)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Use the generator on its own, or in a LangChain chain."""
@@ -126,7 +127,8 @@ class Generator(Runnable[Any, Any]):
         """
         return resolve_model(self._model or ctx.panel.model or self._default_model)
 
-    def _conversation(self, model: BaseChatModel, ctx: Context) -> Conversation:
+    def conversation_in(self, ctx: Context, model: BaseChatModel) -> Conversation:
+        """Give the means to ask `model` in this context, with the patience of this block."""
         config = ctx.config
         if not self._stream:
             config = config.copy()
@@ -136,7 +138,8 @@ class Generator(Runnable[Any, Any]):
         retry = self._retry or (Retry(attempts=1) if patient else Retry())
         return Conversation(ctx, config, retry)
 
-    def _messages(self, value: Any, ctx: Context) -> list[BaseMessage]:
+    def messages_for(self, value: Any, ctx: Context) -> list[BaseMessage]:
+        """Write the request for one call."""
         system = self._system.write(value, ctx)
         opening: list[BaseMessage] = [SystemMessage(system)] if system else []
         return opening + self._closing(value, ctx)
@@ -195,7 +198,8 @@ def generator(
             for `ctx.resources` to the resource.
 
     Returns:
-        The block. It gives the answer's text, or an object of `output_schema`.
+        The block. It gives the answer's text, or an object of `output_schema`; where its model
+        ends the team with the tool `terminate`, the text of the response.
 
     Raises:
         DefinitionError: An argument is not of its kind; all problems are listed.

@@ -16,6 +16,9 @@ from flowcompose.core.session import with_json_session
 from flowcompose.core.untyped import engine, mapping_of
 from flowcompose.resources.writes import WRITES
 
+_ENGINE_THREADS = 5
+"""Nodes at once for which the engine has threads on any machine."""
+
 _ENGINE_LIMIT = 10_000
 """Supersteps that the engine allows by itself, about."""
 
@@ -51,7 +54,7 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> Iterator[Any]:
         """LangGraph's `stream`, with room for all turns. `events` gives typed events."""
         parts: Iterator[Any] = engine(super()).stream(
-            with_json_session(input), self._with_room(config), **kwargs
+            with_json_session(input), self._with_threads(self._with_room(config)), **kwargs
         )
         return parts
 
@@ -98,7 +101,7 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         the pattern has a cap of its own. And a node that waits for others needs a place beside
         theirs.
         """
-        given = [each for each in (config, self.config, var_child_runnable_config.get()) if each]
+        given = self._configs(config)
         limit = next((g["recursion_limit"] for g in given if "recursion_limit" in g), _ENGINE_LIMIT)
         if limit < self.program.max_steps:
             config = {**(config or {}), "recursion_limit": self.program.max_steps}
@@ -106,6 +109,21 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if at_once is not None and at_once < self.program.min_concurrency:
             config = {**(config or {}), "max_concurrency": self.program.min_concurrency}
         return config
+
+    def _with_threads(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        """Give the sync path threads for all that are at work at once, unless that was limited.
+
+        By itself the engine takes as many as there are processors, and four.
+        """
+        limited = any(each.get("max_concurrency") for each in self._configs(config))
+        few = self.program.max_together <= _ENGINE_THREADS
+        if few or limited:
+            return config
+        return {**(config or {}), "max_concurrency": self.program.max_together}
+
+    def _configs(self, config: RunnableConfig | None) -> list[RunnableConfig]:
+        """The configs that hold for a run, the one that wins first."""
+        return [each for each in (config, self.config, var_child_runnable_config.get()) if each]
 
 
 _KEYWORDS = frozenset(

@@ -57,6 +57,11 @@ class Program(Protocol):
         ...
 
     @property
+    def max_together(self) -> int:
+        """How many nodes there may be to be at work at once."""
+        ...
+
+    @property
     def async_parts(self) -> tuple[str, ...]:
         """What of it only works with `arun`."""
         ...

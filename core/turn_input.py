@@ -58,8 +58,14 @@ class TurnInput:
             *self.history,
             goal_message(self.goal),
             *happenings(_entries(self.contributions), critiques, rounds=self.has_rounds),
-            HumanMessage(f"You are {self.agent_name}. It is your turn in round {self.round}."),
+            HumanMessage(self.asked),
         ]
+
+    @property
+    def asked(self) -> str:
+        """What is asked, as the last message puts it."""
+        when = f" in round {self.round}" if self.has_rounds else ""
+        return f"You are {self.agent_name}. It is your turn{when}."
 
 
 def _entries(contributions: Sequence[Contribution]) -> Sequence[Entry]:

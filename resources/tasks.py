@@ -61,7 +61,10 @@ def tasks_of(
     collection_id: str, entries: Sequence[Entry], failures: Sequence[Failure]
 ) -> list[dict[str, Any]]:
     """Give the audit records of a run in their state form, in order of turns."""
-    tasks = [_task(collection_id, entry, "completed", output=entry["text"]) for entry in entries]
+    last = {entry["turn"]: entry for entry in entries}  # a turn may add several
+    tasks = [
+        _task(collection_id, entry, "completed", output=entry["text"]) for entry in last.values()
+    ]
     tasks += [_task(collection_id, failed, "errored", error=failed["error"]) for failed in failures]
     return sorted(tasks, key=itemgetter("turn"))
 
@@ -75,10 +78,12 @@ def _task(
     error: str | None = None,
 ) -> dict[str, Any]:
     """The fields of a `Task`; plain, because a run of 3000 turns makes as many at its end."""
+    path: Sequence[str] | None = record.get("path")
+    assignee = path[0] if path else record["agent_name"]
     return {
         "collection_id": collection_id,
-        "goal": f"{record['agent_name']} (round {record['round']})",
-        "assignee": record["agent_name"],
+        "goal": f"{assignee} (round {record['round']})",
+        "assignee": assignee,
         "status": status,
         "round": record["round"],
         "turn": record["turn"],

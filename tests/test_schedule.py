@@ -27,16 +27,17 @@ class FollowTheName(Schedule):
     cap: int
 
     def first(self, ctx: Context) -> Decision:
-        return Speak(ctx.goal.split()[0])
+        return Speak((ctx.goal.split()[0],))
 
-    def after(self, speaker: str, ctx: Context) -> Decision:
+    def after(self, spoke: tuple[str, ...], ctx: Context, memo: Any) -> Decision:
+        (speaker,) = spoke
         said = ctx.contributions[-1].text
         named = [name for name in self.names if name in said and name != speaker]
         if not named:
             return Stop(reason="no_transition", by=speaker)
         if ctx.state.turn >= self.cap:
             return Stop(reason="max_turns")
-        return Speak(named[-1])
+        return Speak((named[-1],))
 
     @property
     def turns_per_round(self) -> int | None:

@@ -61,6 +61,11 @@ class FlowProgram:
         return 2 if any(isinstance(op, EachOp) for op in self.plan.ops) else 1
 
     @property
+    def max_together(self) -> int:
+        """Its steps come one after the other."""
+        return 1
+
+    @property
     def async_parts(self) -> tuple[str, ...]:
         """What of it only works with `arun`."""
         return self.plan.async_parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from flowcompose.core.blocks import BlockLike
 from flowcompose.patterns.round_robin._schedule import RoundRobinSchedule
@@ -25,6 +25,13 @@ IN_TURN = Process(
     heading="The members, in order of speaking",
 )
 
+AT_ONCE = Process(
+    "In every round each member speaks once, all at the same time: what is said in a round is "
+    "read in the next."
+)
+
+Speaking = Literal["in_turn", "at_once"]
+
 
 class RoundRobinOptions(SharedOptions, total=False):
     """What `round_robin` takes, besides `synthesizer` and `output_schema`."""
@@ -32,6 +39,7 @@ class RoundRobinOptions(SharedOptions, total=False):
     max_rounds: int
     referee: BlockLike | None
     ask: Ask
+    speak: Speaking
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +49,7 @@ class RoundRobinWritten(Written):
     max_rounds: int
     referee: BlockLike | None
     ask: Ask
+    speak: Speaking
 
 
 def define(factory: Callable[..., Any], written: RoundRobinWritten) -> Plan:
@@ -53,11 +62,13 @@ def define(factory: Callable[..., Any], written: RoundRobinWritten) -> Plan:
     problems = definition.problems
     check_cap(problems, "max_rounds", written.max_rounds)
     check_choice(problems, "ask", Ask, written.ask)
+    check_choice(problems, "speak", Speaking, written.speak)
+    at_once = written.speak == "at_once"
     parts = definition.read_parts(synthesizes=True)
     return definition.plan(
         parts,
-        IN_TURN,
-        schedule=RoundRobinSchedule(parts.names, written.max_rounds),
+        AT_ONCE if at_once else IN_TURN,
+        schedule=RoundRobinSchedule(parts.names, written.max_rounds, at_once),
         raw_output=final_shape,
         ask=written.ask,
         referee=read_block(problems, "referee", written.referee),

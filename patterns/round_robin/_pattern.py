@@ -20,6 +20,7 @@ from flowcompose.core.tools import ToolLike
 from flowcompose.patterns.round_robin._definition import (
     RoundRobinOptions,
     RoundRobinWritten,
+    Speaking,
     define,
 )
 from flowcompose.patterns.turn_loop.build import PatternBuilder
@@ -70,6 +71,7 @@ def round_robin(
     collection_id: str | None = None,
     accessor_key: str = "contributions",
     ask: Ask = "round",
+    speak: Speaking = "in_turn",
     on_error: OnError = "raise",
     on_limit: OnLimit = "result",
     turn_timeout: float | None = None,
@@ -81,7 +83,7 @@ def round_robin(
 
     Choose it when the perspectives and their order are known beforehand: an editorial review,
     a committee, a risk panel. When the next speaker depends on what was said, it is the
-    wrong pattern; when the members need not hear each other, so is any loop.
+    wrong pattern: see `selector` and `graph`. When one pass is enough, see `sequential`.
 
     In a round every member speaks once and reads all that was said before. After it the
     referee speaks, if there is one. Then the stop is decided: first `max_rounds`, then
@@ -112,6 +114,9 @@ def round_robin(
             flow's later steps read the transcript under a key of its own; two in one flow
             need two.
         ask: When `terminate_when` is asked: after a `"round"`, or after each `"turn"`.
+        speak: Whether the members of a round speak `"in_turn"`, each hearing those before it,
+            or `"at_once"`: all from the same words of earlier rounds, so that a round takes the
+            time of its slowest member.
         on_error: When a member fails: `"raise"` a `MemberError`, `"skip"` its turn, or
             `"stop"` with the reason `member_failed`.
         on_limit: At the cap: a `"result"`, or `"raise"` `MaxTurnsReached`.
@@ -166,6 +171,7 @@ def round_robin(
         collection_id=collection_id,
         accessor_key=accessor_key,
         ask=ask,
+        speak=speak,
         on_error=on_error,
         on_limit=on_limit,
         turn_timeout=turn_timeout,

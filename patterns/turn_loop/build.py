@@ -17,8 +17,10 @@ from flowcompose.patterns.turn_loop.init import InitStep
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.program import LoopProgram
 from flowcompose.patterns.turn_loop.referee import REFEREE, RefereeStep
-from flowcompose.patterns.turn_loop.state import state_schemas
+from flowcompose.patterns.turn_loop.select import SELECTOR, SelectStep
+from flowcompose.patterns.turn_loop.state import Kept, state_schemas
 from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER, SynthesizerStep
+from flowcompose.patterns.turn_loop.together import JoinStep
 from flowcompose.patterns.turn_loop.turn import TurnStep
 
 
@@ -26,12 +28,15 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
     """The uncompiled graph of a pattern: add nodes to it if you must, then `compile` it."""
 
     def __init__(self, plan: Plan) -> None:
-        schemas = state_schemas(
-            plan.key,
+        kept = Kept(
             derived_output=plan.synthesizer is None,
-            keeps_critiques=plan.referee is not None,
-            keeps_failures=plan.on_error != "raise",
+            critiques=plan.referee is not None,
+            failures=plan.on_error != "raise",
+            selection=plan.schedule.keeps_selection,
+            choices=plan.selector is not None,
+            together=bool(plan.schedule.together),
         )
+        schemas = state_schemas(plan.key, kept)
         super().__init__(schemas.state, input_schema=schemas.given, output_schema=schemas.output)
         self.plan = plan
         self._turn_schema = schemas.turn
@@ -52,15 +57,24 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         if plan.referee is not None:
             ends = self._after(plan.members[-1].name)
             self._add(plan.referee_node, RefereeStep(plan, plan.referee), REFEREE, REFEREE, ends)
+        if plan.schedule.together:
+            self._add(plan.join_node, JoinStep(plan), "join", "", self._after_join())
+        if plan.selector is not None:
+            step = SelectStep(plan, plan.selector)
+            ends = [plan.nodes[member.name] for member in plan.members]
+            asked = plan.selector.wrapped
+            graph = asked.graph if isinstance(asked, GraphBlock) else None
+            self._add(plan.selector_node, step, SELECTOR, SELECTOR, ends, graph=graph)
         if plan.synthesizer is not None:
             step = SynthesizerStep(plan, plan.synthesizer)
             self._add(plan.synthesizer_node, step, SYNTHESIZER, SYNTHESIZER, [END])
 
     def _add_member(self, name: str, step: TurnStep, block: object) -> None:
         plan = self.plan
-        after = plan.schedule.successors(name)
         audited = plan.referee is not None and name == plan.members[-1].name
-        ends = [plan.referee_node] if audited else self._drawn(after)
+        ends = [plan.referee_node] if audited else self._after(name)
+        if name in plan.schedule.together:
+            ends = [plan.join_node]
         graph = block.graph if isinstance(block, GraphBlock) else None
         self._add(plan.nodes[name], step, "turn", name, ends, graph=graph)
 
@@ -76,7 +90,8 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         reads: Any = "turn",
     ) -> None:
         """Add a node that says in its metadata who speaks in it."""
-        hidden = kind == REFEREE or (kind == SYNTHESIZER and not self.plan.visibility.client)
+        visible = kind != SYNTHESIZER or self.plan.visibility.client
+        hidden = kind in (REFEREE, SELECTOR) or not visible
         mark = NodeMark(kind, node, self.plan.schedule.turns_per_round, self.plan.key, hidden)
         metadata = {"pattern": self.plan.name, NODE: mark.write()}
         if agent_name:
@@ -90,8 +105,16 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         )
 
     def _after(self, speaker: str | None) -> list[str]:
-        return self._drawn(self.plan.schedule.successors(speaker))
+        """The nodes that may follow, for the drawing; a selector stands before the members."""
+        plan, successors = self.plan, self.plan.schedule.successors(speaker)
+        end = plan.synthesizer_node if plan.synthesizer is not None else END
+        names = [name for name in successors if name is not None]
+        ends = [end] if None in successors else []
+        if plan.selector is not None and len(names) > 1:
+            return [plan.selector_node, *ends]
+        return [*(plan.nodes[name] for name in names), *ends]
 
-    def _drawn(self, successors: Sequence[str | None]) -> list[str]:
-        end = self.plan.synthesizer_node if self.plan.synthesizer is not None else END
-        return [end if name is None else self.plan.nodes[name] for name in successors]
+    def _after_join(self) -> list[str]:
+        if self.plan.referee is not None:
+            return [self.plan.referee_node]
+        return [end for name in sorted(self.plan.schedule.together) for end in self._after(name)]

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 from langgraph.constants import END
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
+from flowcompose.core.asking import Asking, adecide, ask_condition, decide
 from flowcompose.core.conditions import Condition
 from flowcompose.core.errors import RunError
 from flowcompose.core.explain import explain
 from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
+from flowcompose.core.turns import Selection
 from flowcompose.patterns.turn_loop.finish import finish
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
-from flowcompose.patterns.turn_loop.schedule import Decision
+from flowcompose.patterns.turn_loop.schedule import Choose, Decision, Speak
 from flowcompose.patterns.turn_loop.view import View
 
 Update = dict[str, Any]
+
+
+class _Unasked(Exception):  # noqa: N818 - it never leaves this module
+    """`terminate_when` failed; its own error is the cause."""
 
 
 class Conclusion:
@@ -34,40 +41,24 @@ class Conclusion:
         self.plan = plan
         self.node = node
 
-    def run(self, view: View, update: Update, speaker: str) -> Goto:
+    def run(self, view: View, update: Update, spoke: tuple[str, ...]) -> Goto:
         """Decide on the sync path."""
         self._raise_fault(view)
         now = view.after(update)
-        ctx = now.decision_context(now.turns)
-        asking = "the schedule"
         try:
-            decision: Decision | None = self.plan.schedule.ended(speaker, ctx)
-            if decision is None and (condition := self._due(now.turns)) is not None:
-                asking = "terminate_when"
-                decision = _stopped(condition.fired(ctx))
-            if decision is None:
-                asking = "the schedule"
-                decision = self.plan.schedule.after(speaker, ctx)
+            decision = decide(self._deciding(now, spoke))
         except Exception as error:
-            return self._undecided(view, update, asking, error)
+            return self._undecided(view, update, error)
         return self.go(decision, view, update, now)
 
-    async def arun(self, view: View, update: Update, speaker: str) -> Goto:
+    async def arun(self, view: View, update: Update, spoke: tuple[str, ...]) -> Goto:
         """Decide on the async path."""
         self._raise_fault(view)
         now = view.after(update)
-        ctx = now.decision_context(now.turns)
-        asking = "the schedule"
         try:
-            decision: Decision | None = self.plan.schedule.ended(speaker, ctx)
-            if decision is None and (condition := self._due(now.turns)) is not None:
-                asking = "terminate_when"
-                decision = _stopped(await condition.afired(ctx))
-            if decision is None:
-                asking = "the schedule"
-                decision = await self.plan.schedule.aafter(speaker, ctx)
+            decision = await adecide(self._deciding(now, spoke))
         except Exception as error:
-            return self._undecided(view, update, asking, error)
+            return self._undecided(view, update, error)
         return self.go(decision, view, update, now)
 
     def go(self, decision: Decision, view: View, update: Update, now: View) -> Goto:
@@ -81,39 +72,79 @@ class Conclusion:
         """
         if view.state.get("undecided"):
             update = {**update, "undecided": False}
-        if not isinstance(decision, Stop):
-            return Command(update=update, goto=self.plan.nodes[decision.agent_name])
+        if isinstance(decision, Speak):
+            return self._speak(decision, update, now)
+        if isinstance(decision, Choose):
+            chosen = Selection(candidates=list(decision.candidates))
+            return Command(update={**update, "selection": chosen}, goto=self.plan.selector_node)
         update = {**update, "stop": decision.model_dump()}
         if self.plan.synthesizer is not None:
             return Command(update=update, goto=self.plan.synthesizer_node)
         return Command(update={**update, **now.ledger.closing(), **finish(now)}, goto=END)
+
+    def _speak(self, decision: Speak, update: Update, now: View) -> Goto:
+        names = decision.names
+        if self.plan.schedule.keeps_selection:
+            selection = Selection(speakers=list(names), reason=decision.reason)
+            if len(names) > 1:
+                selection["after"] = now.turns
+            if decision.memo is not None:
+                selection["memo"] = decision.memo
+            update = {**update, "selection": selection}
+        nodes = [self.plan.nodes[name] for name in names]
+        return Command(update=update, goto=nodes if len(nodes) > 1 else nodes[0])
+
+    def _deciding(self, now: View, spoke: tuple[str, ...]) -> Asking[Decision]:
+        schedule, ctx = self.plan.schedule, now.decision_context(now.turns)
+        if (ended := schedule.ended(ctx)) is not None:
+            return ended
+        if (condition := self._due(now.turns)) is not None:
+            try:
+                fired: Condition | None = yield ask_condition(condition, ctx)
+            except GraphBubbleUp:
+                raise
+            except Exception as error:
+                raise _Unasked from error
+            if fired is not None:
+                return Stop(reason="terminate_when", by=repr(fired))
+        decision = schedule.after(spoke, ctx, now.selection.get("memo"))
+        if isinstance(decision, Generator):
+            decision = yield from decision
+        return decision
 
     def _due(self, turn: int) -> Condition | None:
         """The condition, if this is a moment to ask it."""
         due = self.plan.ask == "turn" or self.plan.ends_round(turn)
         return self.plan.terminate if due or self.plan.schedule.turns_per_round is None else None
 
-    def _undecided(self, view: View, update: Update, asking: str, error: Exception) -> Goto:
+    def _undecided(self, view: View, update: Update, error: Exception) -> Goto:
         """Keep the turn, and let the second pass raise; in it an interrupt is the engine's."""
         if isinstance(error, GraphBubbleUp):
             if view.state.get("undecided"):
                 raise error
             return Command(update={**update, "undecided": True}, goto=self.node)
-        now = view.after(update)
-        msg = f"{self.plan.name!r}: {asking} failed after turn {now.turns}: {explain(error)}"
-        stop = Stop(reason="failed", by=asking, detail=explain(error))
-        fault = RunError(msg, result=partial_result(now, stop))
-        fault.__cause__ = error
+        fault = self._fault(view.after(update), error)
         if view.state.get("undecided"):
             raise fault
         return Command(update={**update, "undecided": True, "fault": fault}, goto=self.node)
+
+    def _fault(self, now: View, error: Exception) -> RunError:
+        """The error as the user gets it; one that the schedule made says it best itself."""
+        asking, cause = "the schedule", error
+        if isinstance(error, _Unasked) and isinstance(error.__cause__, Exception):
+            asking, cause = "terminate_when", error.__cause__
+        stop = Stop(reason="failed", by=asking, detail=explain(cause))
+        result = partial_result(now, stop)
+        if isinstance(error, RunError) and error.result is None:
+            error.result = result
+            return error
+        msg = f"{self.plan.name!r}: {asking} failed after turn {now.turns}: {explain(cause)}"
+        fault = RunError(msg, result=result)
+        fault.__cause__ = cause
+        return fault
 
     def _raise_fault(self, view: View) -> None:
         """Raise what went wrong in the first pass. After a resume it is gone, to be asked anew."""
         fault = view.state.get("fault")
         if fault is not None:
             raise fault
-
-
-def _stopped(fired: Condition | None) -> Stop | None:
-    return None if fired is None else Stop(reason="terminate_when", by=repr(fired))

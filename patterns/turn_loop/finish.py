@@ -22,7 +22,11 @@ from flowcompose.resources.usage import Tokens
 
 def finish(view: View) -> dict[str, Any]:
     """What a run without a synthesizer ends with."""
-    return {**derived(view), **_accounts(view), "messages": []}
+    made = derived(view)
+    spoken = view.plan.speaks_output and view.plan.visibility.history and view.entries
+    # Its tokens were streamed when the member spoke.
+    messages = [_message(view.plan, made["output"], None, stream=False)] if spoken else []
+    return {**made, **_accounts(view), "messages": messages}
 
 
 def derived(view: View) -> dict[str, Any]:
@@ -47,7 +51,9 @@ def finish_with(
     words = isinstance(fitted, BaseMessage)
     hand_over(view.config, view.plan, str(fitted.text) if words else fitted)
     output = _output(fitted)
-    messages = [_message(view.plan, output["output"], message_id)]
+    messages = [
+        _message(view.plan, output["output"], message_id, stream=view.plan.visibility.client)
+    ]
     visible = view.plan.visibility.history
     return {
         **output,
@@ -91,14 +97,14 @@ def _fitted(plan: Plan, made: Any) -> Any:
         raise OutputError(msg, answer=repr(made)) from error
 
 
-def _message(plan: Plan, output: Any, message_id: str | None) -> Any:
+def _message(plan: Plan, output: Any, message_id: str | None, *, stream: bool) -> Any:
     """The deliverable as a message, under the id under which its tokens were streamed.
 
-    One that clients must not see is written as a mapping, which any messages channel takes: a
+    One that is not to be streamed is written as a mapping, which any messages channel takes: a
     message object in an update goes out in the engine's own stream.
     """
     text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
     named, number = slug(plan.name), message_id or str(uuid4())
-    if plan.visibility.client:
+    if stream:
         return AIMessage(text, name=named, id=number)
     return {"role": "assistant", "content": text, "name": named, "id": number}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Overwrite
 
+from flowcompose.core.asking import Asking, adecide, decide
 from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.explain import explain
 from flowcompose.core.model_problems import problems_of_block
 from flowcompose.core.node import Goto
 from flowcompose.core.program import check_sync
 from flowcompose.core.request import read_request
+from flowcompose.core.results import Stop
 from flowcompose.patterns.turn_loop.conclude import Conclusion
+from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.schedule import Decision
 from flowcompose.patterns.turn_loop.state import reset_of
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.writes import WRITES
@@ -35,11 +39,11 @@ class InitStep:
         view, update = self._open(state, config)
         view.ledger.load()
         try:
-            decision = self.plan.schedule.first(view.decision_context(1))
+            decision = decide(self._deciding(view))
         except GraphBubbleUp:
             raise
         except Exception as error:
-            raise self._no_opener(error) from error
+            raise self._no_opener(error, view) from _cause(error)
         return self.conclusion.go(decision, view, update, view)
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
@@ -47,14 +51,23 @@ class InitStep:
         view, update = self._open(state, config)
         await view.ledger.aload()
         try:
-            decision = await self.plan.schedule.afirst(view.decision_context(1))
+            decision = await adecide(self._deciding(view))
         except GraphBubbleUp:
             raise
         except Exception as error:
-            raise self._no_opener(error) from error
+            raise self._no_opener(error, view) from _cause(error)
         return self.conclusion.go(decision, view, update, view)
 
-    def _no_opener(self, error: Exception) -> RunError:
+    def _deciding(self, view: View) -> Asking[Decision]:
+        decision = self.plan.schedule.first(view.decision_context(1))
+        if isinstance(decision, Generator):
+            decision = yield from decision
+        return decision
+
+    def _no_opener(self, error: Exception, view: View) -> RunError:
+        if isinstance(error, RunError) and error.result is None:  # the schedule's own
+            error.result = partial_result(view, Stop(reason="failed", detail=explain(error)))
+            return error
         what = f"the schedule failed before the first turn: {explain(error)}"
         return RunError(f"{self.plan.name!r}: {what}")
 
@@ -76,8 +89,13 @@ class InitStep:
         return view, {**reset_of(state), **opening}
 
 
+def _cause(error: Exception) -> BaseException | None:
+    """The schedule's own error goes on as it is, and so with its own cause."""
+    return error.__cause__ if isinstance(error, RunError) else error
+
+
 def model_problems_of(plan: Plan, view: View) -> list[str]:
     """Say which models of the pattern's blocks are not configured."""
-    blocks = [*(member.block for member in plan.members), plan.referee, plan.synthesizer]
     ctx = view.context("", 1)
-    return list(dict.fromkeys(each for block in blocks for each in problems_of_block(block, ctx)))
+    problems = (each for _, block in plan.blocks for each in problems_of_block(block, ctx))
+    return list(dict.fromkeys(problems))

@@ -98,7 +98,8 @@ def check_shared(problems: Problems, written: Written) -> None:
         not (written.synthesizer is False and written.output_schema is not None),
         f"cannot set output_schema when synthesizer is False, got {written.output_schema!r}",
     )
-    _check_predicate(problems, written.terminate_when)
+    if written.terminate_when is not None:
+        check_predicate(problems, "terminate_when", written.terminate_when)
     _check_choices(problems, written)
     _check_kinds(problems, written)
     _check_timeout(problems, written.turn_timeout)
@@ -124,6 +125,25 @@ def check_choice(problems: Problems, argument: str, allowed: Any, value: object)
     )
 
 
+def check_predicate(problems: Problems, argument: str, predicate: object) -> None:
+    """A condition, or a function that can be called with the context."""
+    if not isinstance(predicate, Condition):
+        check_function(problems, argument, predicate, "a condition or a function (ctx) -> bool")
+
+
+def check_function(problems: Problems, argument: str, function: object, allowed: str) -> None:
+    """A function that can be called with the context; `allowed` says what it is to give."""
+    if not callable(function) or isinstance(function, type):
+        problems.add(f"{argument} must be {allowed}, got {function!r}")
+        return
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        problems.add(f"{argument} must be {allowed}, got {function!r}, which takes other arguments")
+    except ValueError:
+        return  # a built-in without a signature: it shows when it is called
+
+
 def read_block(problems: Problems, argument: str, block: BlockLike | None) -> Block | None:
     """Give the block of an argument that takes one, noting why it is none."""
     if block is None:
@@ -133,23 +153,6 @@ def read_block(problems: Problems, argument: str, block: BlockLike | None) -> Bl
     except TypeError as error:
         problems.add(f"{argument}: {error}")
         return None
-
-
-def _check_predicate(problems: Problems, predicate: object) -> None:
-    if predicate is None or isinstance(predicate, Condition):
-        return
-    allowed = "a condition or a function (ctx) -> bool"
-    if not callable(predicate):
-        problems.add(f"terminate_when must be {allowed}, got {predicate!r}")
-        return
-    try:
-        inspect.signature(predicate).bind(None)
-    except TypeError:
-        problems.add(
-            f"terminate_when must be {allowed}, got {predicate!r}, which takes other arguments"
-        )
-    except ValueError:
-        return  # a built-in without a signature: it shows when it is called
 
 
 def _check_choices(problems: Problems, written: Written) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,8 +55,23 @@ def panel_block(
     output_schema: type[BaseModel] | None = None,
     default_model: str = CHAT,
     stream: bool = True,
+    reads_transcript: bool = True,
 ) -> Generator:
-    """Make a generator whose request is the panel's, but for its last message."""
+    """Make a generator whose request is the panel's, but for its last message.
+
+    Args:
+        name: Its name in errors.
+        closing: Writes the last message.
+        extras: Further texts for the last message, by the argument they were given as.
+        model: A chat model or a name; None takes the pattern's.
+        uses: Capabilities to install.
+        tools: Tools that it may call.
+        retry: How often to ask again.
+        output_schema: What the answer must fit.
+        default_model: The name of the model to take where nothing names one.
+        stream: Whether its tokens are for others to see.
+        reads_transcript: Whether the transcript is sent; not, if the last message holds it.
+    """
     problems = Problems(f"block {name!r}")
     for argument, text in extras.items():
         problems.extend(problems_of_text(argument, text))
@@ -68,7 +83,11 @@ def panel_block(
         last = closing(value, ctx)
         more = extra.write(ctx.input, ctx)
         asked = prompts.EXTRA.format(text=last, extra=more) if more else last
-        said = happenings(ctx.contributions.raw, ctx.critiques, rounds=ctx.panel.has_rounds)
+        said: Iterable[BaseMessage] = (
+            ()
+            if not reads_transcript
+            else happenings(ctx.contributions.raw, ctx.critiques, rounds=ctx.panel.has_rounds)
+        )
         return [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(asked)]
 
     return Generator(

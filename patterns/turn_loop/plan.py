@@ -5,10 +5,10 @@ A run writes nothing to it, but for the names of members that were warned about.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
@@ -53,6 +53,15 @@ class Visibility:
         problems.raise_if_any()
 
 
+class SelectorBlock(Block, Protocol):
+    """A block that gets a `SelectionInput` and gives a decision."""
+
+    @property
+    def wrapped(self) -> Block:
+        """What it asks."""
+        ...
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything the loop needs to know of a pattern."""
@@ -68,6 +77,8 @@ class Plan:
     terminate: Condition | None = None
     ask: Ask = "round"
     referee: Block | None = None
+    selector: SelectorBlock | None = None
+    """Asked who speaks, where the schedule leaves that open."""
     synthesizer: Block | None = None
     visibility: Visibility = Visibility()
     collection_id: str = ""
@@ -79,6 +90,8 @@ class Plan:
     """What the blocks use, and the pattern's own transcript, by key."""
     shares_transcript: bool = True
     """Whether a flow around it may read the transcript; one that nobody named is nobody's."""
+    speaks_output: bool = False
+    """Whether the output is a message of its own also where no synthesizer made it."""
 
     @property
     def name(self) -> str:
@@ -106,6 +119,16 @@ class Plan:
         return own_node("referee", self.nodes.values())
 
     @cached_property
+    def selector_node(self) -> str:
+        """The node in which the selector is asked, where there is one."""
+        return own_node("selector", self.nodes.values())
+
+    @cached_property
+    def join_node(self) -> str:
+        """The node after members that spoke at once, where that happens."""
+        return own_node("join", self.nodes.values())
+
+    @cached_property
     def synthesizer_node(self) -> str:
         """The node that makes the deliverable, where there is a synthesizer."""
         return own_node("synthesizer", self.nodes.values())
@@ -118,14 +141,19 @@ class Plan:
         """
         turns, per_round = self.schedule.max_turns, self.schedule.turns_per_round
         critiques = -(-turns // per_round) if self.referee and per_round else 0
-        return turns + critiques + 8
+        choices = turns if self.selector else 0
+        joins = turns if self.schedule.together else 0
+        return turns + critiques + choices + joins + 8
+
+    @property
+    def max_together(self) -> int:
+        """How many members may have to speak at once."""
+        return max(1, len(self.schedule.together))
 
     @cached_property
     def async_parts(self) -> tuple[str, ...]:
         """What of this pattern only works with `arun`."""
-        blocks = [(f"member {m.name!r}", m.block) for m in self.members]
-        blocks += [("the referee", self.referee)] if self.referee else []
-        blocks += [("the synthesizer", self.synthesizer)] if self.synthesizer else []
+        blocks = [*self.blocks]
         named = tuple(what for what, block in blocks if block.async_only)
         named += tuple(
             f"tool {tool!r} of {what}"
@@ -133,8 +161,20 @@ class Plan:
             if isinstance(block, Generator)
             for tool in block.async_tools
         )
+        named += self.schedule.async_parts
         conditions = self.terminate.async_parts if self.terminate else ()
         return named + tuple(f"terminate_when ({each})" for each in conditions)
+
+    @property
+    def blocks(self) -> Iterator[tuple[str, Block]]:
+        """All blocks, each with what it is, as it stands in an error."""
+        yield from ((f"member {member.name!r}", member.block) for member in self.members)
+        own = {
+            "the referee": self.referee,
+            "the selector": self.selector.wrapped if self.selector else None,
+            "the synthesizer": self.synthesizer,
+        }
+        yield from ((what, block) for what, block in own.items() if block is not None)
 
     def round_of(self, turn: int) -> int:
         """The round that a turn belongs to, both counted from 1."""

@@ -62,6 +62,11 @@ class LoopProgram:
         return 1
 
     @property
+    def max_together(self) -> int:
+        """How many members may have to speak at once."""
+        return self.plan.max_together
+
+    @property
     def async_parts(self) -> tuple[str, ...]:
         """What of it only works with `arun`."""
         return self.plan.async_parts

@@ -40,6 +40,18 @@ IN_ROUND = "It is round {round}, and your turn."
 
 IN_TURN = "It is your turn."
 
+SELECTOR = """\
+You decide who speaks next. These members may:
+{roles}
+
+Choose the one whose contribution the goal needs now, judged by what was said so far.{stop} \
+Answer with the name of one member, as it is written here, and nothing else."""
+
+MAY_STOP = " If the goal is met and nobody needs to speak any more, answer {word} instead."
+
+NO_CHOICE = """\
+That names nobody who may speak now: {answer}. Answer with exactly one of these: {names}."""
+
 REFEREE = """\
 You are the referee. Round {round} is complete. Judge how the members argued in this round, \
 and say it in a short, specific critique that names the member and quotes the passage. Look \

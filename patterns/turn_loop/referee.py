@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.context import Context
-from flowcompose.core.errors import DefinitionError, RunError
+from flowcompose.core.errors import RunError
 from flowcompose.core.explain import explain
-from flowcompose.core.functions import AsyncOnlyError
 from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
+from flowcompose.patterns.turn_loop.failed import is_mistake
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.view import View
@@ -50,7 +50,7 @@ class RefereeStep:
         view = View(self.plan, state, config)
         if state.get("undecided"):
             view.ledger.load()
-            return self.conclusion.run(view, {}, self._last_speaker(view))
+            return self.conclusion.run(view, {}, self._spoke(view))
         ctx = view.unstreamed().context(REFEREE, view.turns)
         try:
             view.ledger.load()
@@ -62,14 +62,14 @@ class RefereeStep:
             update = self._failed(error, view, ctx)
             if self.plan.on_error == "stop":
                 return self._stop(view, update)
-        return self.conclusion.run(view, update, self._last_speaker(view))
+        return self.conclusion.run(view, update, self._spoke(view))
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Audit on the async path."""
         view = View(self.plan, state, config)
         if state.get("undecided"):
             await view.ledger.aload()
-            return await self.conclusion.arun(view, {}, self._last_speaker(view))
+            return await self.conclusion.arun(view, {}, self._spoke(view))
         ctx = view.unstreamed().context(REFEREE, view.turns)
         try:
             await view.ledger.aload()
@@ -81,11 +81,11 @@ class RefereeStep:
             update = self._failed(error, view, ctx)
             if self.plan.on_error == "stop":
                 return self._stop(view, update)
-        return await self.conclusion.arun(view, update, self._last_speaker(view))
+        return await self.conclusion.arun(view, update, self._spoke(view))
 
-    def _last_speaker(self, view: View) -> str:
-        """A round ends with the turn of the last of the roster."""
-        return self.plan.members[-1].name
+    def _spoke(self, view: View) -> tuple[str, ...]:
+        """A round ends with the turn of the last of the roster, or with all at once."""
+        return tuple(view.selection.get("speakers") or (self.plan.members[-1].name,))
 
     def _said(self, value: Any, ctx: Context) -> Update:
         critique = RefereeOutput.model_validate(value).critique
@@ -100,8 +100,7 @@ class RefereeStep:
             round=ctx.state.round, critique="", usage=ctx.meter.as_json(), error=text
         )
         update: Update = {"referee_critiques": [attempt]}
-        mistaken = isinstance(error, (AsyncOnlyError, DefinitionError))
-        if self.plan.on_error == "raise" or mistaken:
+        if self.plan.on_error == "raise" or is_mistake(error):
             stop = Stop(reason="member_failed", by=REFEREE, detail=text)
             msg = f"{self.plan.name!r}: the referee failed after round {view.rounds}: {text}"
             raise RunError(msg, result=partial_result(view.after(update), stop)) from error

@@ -13,11 +13,10 @@ def used_resources(problems: Problems, owner: str, plan: Plan) -> ResourceMap:
     """Collect the resources of a pattern by key, noting where they do not go together."""
     own = plan.panel.contributions
     parts: list[tuple[str, ResourceMap]] = [(owner, {} if own is None else {plan.key: own})]
-    parts += [(f"member {m.name!r}", _of(m.block)) for m in plan.members]
-    parts += [("the referee", _of(plan.referee)), ("the synthesizer", _of(plan.synthesizer))]
+    parts += [(what, _of(block)) for what, block in plan.blocks]
     return collect(problems, parts)
 
 
-def _of(block: Block | None) -> ResourceMap:
+def _of(block: Block) -> ResourceMap:
     """The transcripts of a pattern or flow inside are its own: all may have the same key."""
     return outer_resources_of(block) if isinstance(block, GraphBlock) else resources_of(block)

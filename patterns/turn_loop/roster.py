@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal, get_args
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.definition import Problems
 from flowcompose.core.graph_block import AnyGraph, HasGraph, is_graph
 from flowcompose.core.untyped import items_of, mapping_of, unchecked
+
+TranscriptOf = Literal["output", "all"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class RosterEntry:
             It gets a `TurnInput` (a graph gets messages) and gives a str, `{"text": str}`, an
             AIMessage or a pydantic model; anything else is written as JSON, with one warning.
         description: What others should know of the member; `role` stands in for it.
+        transcript: What of a member that is a pattern enters the transcript: its `"output"`,
+            as one contribution, or `"all"` that its members said.
 
     Example:
         ```python
@@ -42,6 +46,7 @@ class RosterEntry:
     role: str | None = None
     block: BlockLike | None = None
     description: str | None = None
+    transcript: TranscriptOf = "output"
 
 
 RosterLike = RosterEntry | Mapping[str, Any] | AnyGraph | HasGraph
@@ -58,6 +63,7 @@ class Member:
     role: str | None
     description: str | None
     block: Block
+    transcript: TranscriptOf = "output"
 
 
 def read_roster(
@@ -97,6 +103,10 @@ def _read_entry(given: object, position: int, problems: Problems) -> RosterEntry
             value is None or isinstance(value, str),
             f"{where}: {key} must be a string or None, got {value!r}",
         )
+    problems.check(
+        given.transcript in get_args(TranscriptOf),
+        f"{where}: transcript must be 'output' or 'all', got {given.transcript!r}",
+    )
     name = unchecked(given.name)
     named = isinstance(name, str) and bool(name.strip())
     problems.check(
@@ -131,4 +141,9 @@ def _member(
     except TypeError as error:
         problems.add(f"roster entry {entry.name!r}: {error}")
         return None
-    return Member(entry.name, entry.role, entry.description, block)
+    if entry.transcript == "all" and getattr(block, "transcript", None) is None:
+        problems.add(
+            f"roster entry {entry.name!r}: transcript='all' needs a pattern as its block, "
+            f"got {entry.block!r}"
+        )
+    return Member(entry.name, entry.role, entry.description, block, entry.transcript)

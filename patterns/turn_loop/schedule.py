@@ -4,54 +4,67 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
+from flowcompose.core.asking import Asking
 from flowcompose.core.context import Context
 from flowcompose.core.results import Stop
 
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """The next speaker."""
+    """The next speakers: one, or several that speak at once."""
 
-    agent_name: str
+    names: tuple[str, ...]
+    reason: str = "schedule"
+    """How it was decided, for `SpeakerSelected`."""
+    memo: Any = None
+    """JSON that the schedule wants back the next time it is asked."""
 
 
-Decision = Speak | Stop
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """The next speaker is one of several, and the pattern's selector says which."""
+
+    candidates: tuple[str, ...]
+
+
+Decision = Speak | Choose | Stop
 """Who speaks next, or why nobody does."""
 
 
 class Schedule(ABC):
-    """Decides who speaks. Stateless: all it knows of a run is in the context.
+    """Decides who speaks. Stateless: all it knows of a run is in what it is given.
 
     One object serves any number of runs at once, so a subclass keeps no counters; the turn
     and the round of the run are `ctx.state.turn` and `ctx.state.round`.
     """
 
+    keeps_selection: bool = False
+    """Whether a run keeps in its state what was decided; what is always the same need not be."""
+
     @abstractmethod
-    def first(self, ctx: Context) -> Decision:
-        """Say who opens the run."""
+    def first(self, ctx: Context) -> Decision | Asking[Decision]:
+        """Say who opens the run; as a generator, if that has to ask."""
 
-    def ended(self, speaker: str, ctx: Context) -> Stop | None:
-        """Say why nobody speaks after `speaker`, as far as that is known without a choice.
+    def ended(self, ctx: Context) -> Stop | None:
+        """Say why nobody speaks any more, as far as that is known without a choice.
 
-        It comes before `terminate_when`; caps belong here.
+        It comes before `terminate_when`; a cap belongs here if it wins over that.
         """
         return None
 
     @abstractmethod
-    def after(self, speaker: str, ctx: Context) -> Decision:
-        """Choose who speaks after `speaker`, whose turn `ctx.state.turn` has just ended.
+    def after(self, spoke: tuple[str, ...], ctx: Context, memo: Any) -> Decision | Asking[Decision]:
+        """Choose who speaks after `spoke`, whose turns have just ended.
 
         It comes after `terminate_when`, so a choice that costs something is not made in vain.
+
+        Args:
+            spoke: Who spoke last; several, if they spoke at once.
+            ctx: The run; `ctx.state.turn` is the last turn.
+            memo: What the last decision wanted to be kept.
         """
-
-    async def afirst(self, ctx: Context) -> Decision:
-        """The same on the async path, for schedules that wait for something."""
-        return self.first(ctx)
-
-    async def aafter(self, speaker: str, ctx: Context) -> Decision:
-        """The same on the async path, for schedules that wait for something."""
-        return self.after(speaker, ctx)
 
     @property
     @abstractmethod
@@ -62,6 +75,16 @@ class Schedule(ABC):
     @abstractmethod
     def max_turns(self) -> int:
         """More turns than this never happen: the engine's own limit is set from it."""
+
+    @property
+    def together(self) -> frozenset[str]:
+        """The members that may have to speak at once with others."""
+        return frozenset()
+
+    @property
+    def async_parts(self) -> tuple[str, ...]:
+        """What of it only works with `arun`."""
+        return ()
 
     @abstractmethod
     def successors(self, speaker: str | None) -> tuple[str | None, ...]:

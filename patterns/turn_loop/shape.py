@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from flowcompose.resources.contributions import ContributionEntry
+from flowcompose.resources.contributions import Contribution, ContributionEntry
 from flowcompose.resources.critiques import RefereeCritique
 
 
@@ -32,3 +34,12 @@ class SynthesisInput(RoundRobinFinalShape):
 
     goal: str
     """What the panel worked on."""
+
+
+def last_words(given: SynthesisInput) -> Any:
+    """Give what was said last, as the output of those who make no deliverable of it."""
+    last = given.contributions[-1] if given.contributions else None
+    if last is None:
+        return None
+    data = last.data if isinstance(last, Contribution) else None
+    return last.text if data is None else data

@@ -6,13 +6,14 @@ import json
 import time
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from flowcompose.core.context import Context
 from flowcompose.core.untyped import mapping_of
+from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.resources.contributions import Entry
 from flowcompose.resources.structured_data import class_name, to_json
 
@@ -82,4 +83,25 @@ def entry_of(spoken: Spoken, ctx: Context, started_at: float) -> Entry:
         entry["data_class"] = spoken.data_class
     if ctx.meter.tokens is not None:
         entry["usage"] = ctx.meter.as_json()
+    if ctx.tools_called:
+        entry["tools"] = list(ctx.tools_called)
+    if ctx.termination is not None:
+        entry["ends"] = True
     return entry
+
+
+def entries_of(spoken: Spoken, member: Member, ctx: Context, started_at: float) -> list[Entry]:
+    """Make what a turn adds to the transcript: all that a member's members said, if it is to."""
+    if member.transcript == "output" or not ctx.acts.said:
+        return [entry_of(spoken, ctx, started_at)]
+    entries = [_nested(each, member.name, ctx) for each in ctx.acts.said]
+    if ctx.meter.tokens is not None:
+        entries[-1]["usage"] = ctx.meter.as_json()
+    return entries
+
+
+def _nested(entry: Entry, member: str, ctx: Context) -> Entry:
+    """An entry of a member's own transcript; what it cost is counted for the whole turn."""
+    kept = {key: each for key, each in entry.items() if key not in ("usage", "ends")}
+    kept |= {"round": ctx.state.round, "turn": ctx.state.turn}
+    return cast("Entry", {**kept, "path": [member, *entry.get("path", ())]})

@@ -8,6 +8,7 @@ the last run's answer for new input.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
@@ -19,9 +20,11 @@ from typing_extensions import TypedDict
 
 from flowcompose.core.request import Request
 from flowcompose.core.session import SessionState
+from flowcompose.core.turns import Selection
 from flowcompose.resources.contributions import Entry
 from flowcompose.resources.critiques import CritiqueEntry
-from flowcompose.resources.logs import constant_channel, log_channel
+from flowcompose.resources.logs import Gathered, constant_channel, log_channel
+from flowcompose.resources.selections import SelectionEntry
 from flowcompose.resources.tasks import Failure
 from flowcompose.resources.writes import WRITES, ResourceWrites
 
@@ -42,36 +45,57 @@ class Schemas(NamedTuple):
     """What a turn reads."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """What a pattern's runs keep: each log costs every checkpoint some bytes."""
+
+    derived_output: bool
+    """Whether the output can be read from the transcript, so that it need not be stored."""
+    critiques: bool = False
+    failures: bool = False
+    selection: bool = False
+    """What was decided about who speaks next."""
+    choices: bool = False
+    """Whom the selector chose."""
+    together: bool = False
+    """Whether members speak at once."""
+
+
 @lru_cache(maxsize=128)
-def state_schemas(
-    accessor_key: str, *, derived_output: bool, keeps_critiques: bool, keeps_failures: bool
-) -> Schemas:
+def state_schemas(accessor_key: str, kept: Kept) -> Schemas:
     """Give the schemas for a transcript under `accessor_key`.
 
     What can be derived from the transcript is not stored beside it: the tasks, and the output
-    if there is no synthesizer (`derived_output`). A caller gets them all the same. Each log
-    costs every checkpoint some bytes, so there are only those that a run may write to.
+    if there is no synthesizer. A caller gets them all the same.
     """
-    transcript = Annotated[list[Entry], log_channel()]
+    transcript = Annotated[list[Entry], log_channel(of_turns=kept.together)]
     critiques: Any = list[CritiqueEntry]
-    if keeps_critiques:
+    if kept.critiques:
         critiques = Annotated[critiques, log_channel()]
     failures: dict[str, Any] = {}
-    if keeps_failures:
-        failures = {"failures": Annotated[list[Failure], log_channel()]}
+    if kept.failures:
+        failures = {"failures": Annotated[list[Failure], log_channel(of_turns=kept.together)]}
+    choosing: dict[str, Any] = {}
+    if kept.selection:
+        choosing["selection"] = Selection | None
+    if kept.choices:
+        choosing["selections"] = Annotated[list[SelectionEntry], log_channel()]
+    if kept.together:
+        choosing["faults"] = Annotated[list[Any], Gathered(list)]
     turn: dict[str, Any] = {
         "request": Annotated[Request, constant_channel()],
         "session": SessionState,
         accessor_key: transcript,
         "referee_critiques": critiques,
         **failures,
+        **choosing,
         "stop": dict[str, Any] | None,
         "undecided": bool,
         "fault": Annotated[Exception, UntrackedValue(Exception)],
         WRITES: ResourceWrites,
     }
     output: dict[str, Any] = {
-        "output": Annotated[Any, UntrackedValue(object)] if derived_output else Any,
+        "output": Annotated[Any, UntrackedValue(object)] if kept.derived_output else Any,
         "output_class": str | None,
         "rounds": int,
         "turns": int,
@@ -96,8 +120,11 @@ def _schema(name: str, keys: dict[str, Any]) -> type:
     return TypedDict(name, keys, total=False)  # type: ignore[operator, no-any-return]  # pyright: ignore - keys known at run time only
 
 
-_LEFTOVERS = ("stop", "output", "output_class", "usage", "undecided", "rounds", "turns")
-_LEFTOVER_LOGS = ("referee_critiques", "failures")
+_LEFTOVERS = (
+    *("stop", "output", "output_class", "usage", "undecided", "rounds", "turns"),
+    "selection",
+)
+_LEFTOVER_LOGS = ("referee_critiques", "failures", "selections")
 
 
 def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +140,7 @@ def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 RESERVED_KEYS = frozenset(
     {*_INPUT, "request", "referee_critiques", "failures", "rounds", "turns", "undecided", "fault"}
+    | {"selection", "selections", "faults"}
     | {"output", "output_class", "stop", "usage", "tasks", WRITES}
 )
 """Keys that a transcript cannot have."""

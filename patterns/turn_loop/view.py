@@ -17,16 +17,19 @@ from flowcompose.core.panel import Panel
 from flowcompose.core.request import Request
 from flowcompose.core.source import RunInput
 from flowcompose.core.turn_input import TurnInput
+from flowcompose.core.turns import Selection, speaker_of, turns_in
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.shape import SynthesisInput
 from flowcompose.resources.contributions import Contribution, Entry
 from flowcompose.resources.critiques import CritiqueEntry, Critiques
+from flowcompose.resources.selections import SelectionEntry
 from flowcompose.resources.tasks import Failure
 from flowcompose.resources.usage import Tokens, Usage
 from flowcompose.resources.writes import WRITES
 
 _NOTHING: Mapping[str, Any] = {}
 _NO_REQUEST = Request(goal="", history=[])
+_NO_SELECTION = Selection()
 
 
 class View:
@@ -83,6 +86,21 @@ class View:
         return self._log("failures")
 
     @property
+    def selections(self) -> Sequence[SelectionEntry]:
+        """Whom the selector chose."""
+        return self._log("selections")
+
+    @property
+    def selection(self) -> Selection:
+        """What was decided last, where a run keeps that."""
+        return self.state.get("selection") or _NO_SELECTION
+
+    @property
+    def run_started_at(self) -> float:
+        """When the run began, in seconds since 1970."""
+        return self.request.get("started_at") or time.time()
+
+    @property
     def rounds(self) -> int:
         """Rounds that are finished."""
         return self.plan.rounds_after(self.turns)
@@ -90,7 +108,10 @@ class View:
     @property
     def turns(self) -> int:
         """Turns that were taken."""
-        return self._length(self.plan.key) + self._length("failures")
+        logs = (self.state, self.update)
+        return max(
+            turns_in(log.get(self.plan.key) or (), log.get("failures") or ()) for log in logs
+        )
 
     @property
     def request(self) -> Request:
@@ -142,6 +163,7 @@ class View:
             contributions=ctx.contributions,
             referee_critiques=ctx.state.referee_critiques,
             history=ctx.history,
+            has_rounds=self.plan.panel.has_rounds,
         )
 
     def synthesis_input(self) -> SynthesisInput:
@@ -158,10 +180,13 @@ class View:
         spent: dict[str, list[Mapping[str, int]]] = {name: [] for name in self.plan.nodes}
         for each in (*self.entries, *self.failures):
             if usage := each.get("usage"):
-                spent[each["agent_name"]].append(usage)
+                spent[speaker_of(each)].append(usage)
         by_member = {name: Tokens.total(usages) for name, usages in spent.items()}
         referee = Tokens.total(audit["usage"] for audit in self.audits)
-        return Usage.of_parts(by_member, referee=referee, synthesizer=synthesizer)
+        selector = Tokens.total(choice["usage"] for choice in self.selections)
+        return Usage.of_parts(
+            by_member, selector=selector, referee=referee, synthesizer=synthesizer
+        )
 
     def unstreamed(self) -> View:
         """The same moment, for a block whose tokens are nobody's to see."""
@@ -178,10 +203,6 @@ class View:
             "turn": turn,
         }
         return {**self.ledger.handed_down(self.config), "metadata": metadata}
-
-    def _length(self, key: str) -> int:
-        """Count a log without putting it together, which a turn need not pay for."""
-        return len(self.state.get(key) or ()) + len(self.update.get(key) or ())
 
     def _log(self, key: str) -> Sequence[Any]:
         old: Sequence[Any] = self.state.get(key) or ()

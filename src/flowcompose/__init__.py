@@ -16,6 +16,7 @@ from flowcompose.core.errors import (
     MemberError,
     OutputError,
     RunError,
+    SelectorError,
 )
 from flowcompose.core.generator import generator
 from flowcompose.core.handler import handler
@@ -35,17 +36,27 @@ from flowcompose.resources.usage import Usage
 
 if typing.TYPE_CHECKING:
     from flowcompose.core.flow import Flow
+    from flowcompose.core.tools import terminate
+    from flowcompose.patterns.graph import graph
+    from flowcompose.patterns.selector import selector
+    from flowcompose.patterns.sequential import sequential
+    from flowcompose.patterns.turn_loop.edges import Edge
 
 __all__ = [  # noqa: RUF022 - in groups, for reading
     # patterns
     "round_robin",
+    "sequential",
+    "selector",
+    "graph",
     "RosterEntry",
+    "Edge",
     "Visibility",
     # flows, blocks, and what they receive
     "Flow",
     "generator",
     "handler",
     "capability",
+    "terminate",
     "Context",
     "TurnInput",
     # shared state
@@ -67,17 +78,29 @@ __all__ = [  # noqa: RUF022 - in groups, for reading
     "DefinitionError",
     "RunError",
     "MemberError",
+    "SelectorError",
     "OutputError",
     "MaxTurnsReached",
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Load flows when they are first asked for: some 30 ms that users of patterns alone save."""
-    if name == "Flow":
-        from flowcompose.core.flow import Flow
+_LATE = {
+    "Flow": "flowcompose.core.flow",
+    "terminate": "flowcompose.core.tools",
+    "sequential": "flowcompose.patterns.sequential",
+    "selector": "flowcompose.patterns.selector",
+    "graph": "flowcompose.patterns.graph",
+    "Edge": "flowcompose.patterns.turn_loop.edges",
+}
+"""Where names are that are loaded when they are first asked for; flows alone take some 30 ms."""
 
-        globals()[name] = Flow
-        return Flow
+
+def __getattr__(name: str) -> object:
+    """Load a name late, so that who does not use it does not pay for it."""
+    if name in _LATE:
+        from importlib import import_module
+
+        globals()[name] = value = getattr(import_module(_LATE[name]), name)
+        return value
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

@@ -1,0 +1,147 @@
+"""What the edges of a graph say before any run: who can come where, and what leads back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from flowcompose.patterns.turn_loop.edges import Way
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The edges of one graph.
+
+    Args:
+        names: The members, in the order of the roster.
+        ways: The edges, in the order in which they were written.
+        start: Who opens.
+    """
+
+    names: tuple[str, ...]
+    ways: tuple[Way, ...]
+    start: str
+
+    @cached_property
+    def of(self) -> dict[str, tuple[Way, ...]]:
+        """The edges of each member."""
+        return {name: tuple(w for w in self.ways if w.source == name) for name in self.names}
+
+    @cached_property
+    def targets(self) -> dict[str, tuple[str, ...]]:
+        """To whom the edges of each member lead."""
+        return {name: tuple(way.target for way in ways) for name, ways in self.of.items()}
+
+    @cached_property
+    def forward(self) -> dict[str, tuple[str, ...]]:
+        """The same without what leads back, so that there is no cycle left."""
+        return {
+            name: tuple(each for each in targets if not self._leads_back(name, each))
+            for name, targets in self.targets.items()
+        }
+
+    @cached_property
+    def joins(self) -> frozenset[str]:
+        """The members to which several edges lead that do not lead back."""
+        heads = [target for targets in self.forward.values() for target in targets]
+        return frozenset(name for name in self.names if heads.count(name) > 1)
+
+    @cached_property
+    def forks(self) -> dict[str, tuple[str, ...]]:
+        """The members after which several speak at once, and these."""
+        return {name: self.targets[name] for name in self.names if self.fans_out(name)}
+
+    def fans_out(self, name: str) -> bool:
+        """Say whether several speak at once after this member."""
+        return len(self.of[name]) > 1 and all(way.when is None for way in self.of[name])
+
+    @cached_property
+    def reached(self) -> dict[str, frozenset[str]]:
+        """Whom a run can come to from each member, over at least one edge."""
+        return {name: frozenset(_walk(self.targets, self.targets[name])) for name in self.names}
+
+    @property
+    def unreachable(self) -> list[str]:
+        """The members that never speak."""
+        known = {self.start, *self.reached[self.start]}
+        return [name for name in self.names if name not in known]
+
+    @property
+    def without_exit(self) -> list[str]:
+        """The members from which no run can come to an end, but by a cap."""
+        ends = {name for name in self.names if self._may_end(name)}
+        return [n for n in self.names if n not in ends and not ends & self.reached[n]]
+
+    @property
+    def cycle(self) -> list[str] | None:
+        """A way around, from a member to itself, if a run can come into one."""
+        known = {self.start, *self.reached[self.start]}
+        return next((self._around(n) for n in self.names if n in known & self.reached[n]), None)
+
+    def comes_to(self, source: str, target: str, closed: Iterable[str] = ()) -> bool:
+        """Say whether a branch can go forward from one member to another.
+
+        Args:
+            source: Where it is.
+            target: Where it would come.
+            closed: Members at which it ends.
+        """
+        ways = {name: () if name in set(closed) else to for name, to in self.forward.items()}
+        return target in _walk(ways, self.forward[source])
+
+    def together(self, all_joins: frozenset[str]) -> frozenset[str]:
+        """Say who may have to speak at once with others.
+
+        Args:
+            all_joins: The members that wait for every branch.
+        """
+        regions = (self._region(targets, all_joins) for targets in self.forks.values())
+        return frozenset(name for region in regions for name in region)
+
+    def _region(self, targets: Sequence[str], all_joins: frozenset[str]) -> set[str]:
+        """The members of branches until they have met in a join that waits for all of them."""
+        whole = set(_walk(self.targets, targets))
+        before = (
+            {name for name in _walk(self._without(j), targets) if name != j} for j in all_joins
+        )
+        met = [
+            region
+            for join, region in zip(all_joins, before, strict=True)
+            if all(self.comes_to(name, join) for name in region)
+        ]
+        return min(met, key=len, default=whole)
+
+    def _without(self, join: str) -> dict[str, tuple[str, ...]]:
+        return {name: () if name == join else to for name, to in self.targets.items()}
+
+    def _leads_back(self, source: str, target: str) -> bool:
+        """An edge of a cycle, to a member that stands earlier in the roster or to itself."""
+        around = source == target or source in self.reached[target]
+        return around and self.names.index(target) <= self.names.index(source)
+
+    def _may_end(self, name: str) -> bool:
+        """Whether there is a case in which no edge of the member leads on."""
+        return all(way.when is not None for way in self.of[name])
+
+    def _around(self, name: str) -> list[str]:
+        """The shortest way from a member to itself."""
+        paths = [[name, target] for target in self.targets[name]]
+        while paths[0][-1] != name:
+            path = paths.pop(0)
+            paths += [
+                [*path, target] for target in self.targets[path[-1]] if target not in path[1:]
+            ]
+        return paths[0]
+
+
+def _walk(ways: dict[str, tuple[str, ...]], begin: Iterable[str]) -> Iterator[str]:
+    """Give all that can be reached, those to begin with included, each once."""
+    seen: set[str] = set()
+    waiting = [*begin]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            yield name
+            waiting += ways[name]

@@ -1,0 +1,108 @@
+"""Finding in an answer whom it names. Models write a name in many ways."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from flowcompose.core.messages import slug
+from flowcompose.core.untyped import mapping_of
+
+_KEYS = ("name", "agent_name", "speaker", "next", "text")
+"""Where a mapping or an object may say the name."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """Whom an answer names, and how closely; a name of None stops the run."""
+
+    name: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads answers for one roster.
+
+    Args:
+        names: All members: who must not be chosen now is still no other member's name.
+        stop_word: What is said to stop; None where that is no choice.
+    """
+
+    names: tuple[str, ...]
+    stop_word: str | None
+
+    def read(self, text: str, candidates: Sequence[str]) -> Named | None:
+        """Find the one candidate that a text names: exactly, but for case, or in passing."""
+        said = text.strip()
+        if said in candidates:
+            return Named(said, "exact")
+        if self.stop_word is not None and said.casefold() == self.stop_word.casefold():
+            return Named(None, "exact" if said == self.stop_word else "tolerant")
+        alike = [name for name in candidates if name.casefold() == said.casefold()]
+        named = alike or self._mentioned(said)
+        if len(named) != 1 or named[0] not in candidates:
+            return None
+        return Named(named[0], "tolerant")
+
+    def _mentioned(self, text: str) -> list[str]:
+        """Give the members that a text mentions: whole names, the longest first."""
+        left, found = text.casefold(), list[str]()
+        for form, name in self._forms:
+            left, count = form.subn("\0", left)
+            if count and name not in found:
+                found.append(name)
+        return found
+
+    @cached_property
+    def _forms(self) -> list[tuple[re.Pattern[str], str]]:
+        """How names are written: as they are, or as they are sent if that is nobody else's."""
+        written = [(name.casefold(), name) for name in self.names]
+        taken = {form for form, _ in written}
+        sent = [(slug(name).casefold(), name) for name in self.names]
+        slugs = [form for form, _ in sent]
+        written += [(f, name) for f, name in sent if f not in taken and slugs.count(f) == 1]
+        written.sort(key=lambda pair: len(pair[0]), reverse=True)
+        return [
+            (re.compile(rf"(?<![\w-]){re.escape(form)}(?![\w-])"), name) for form, name in written
+        ]
+
+
+def words_of(answer: Any) -> str | None:
+    """Give the words of what a model, a block or a function answered; None where it has none."""
+    if answer is None:
+        return None
+    if isinstance(answer, BaseMessage):
+        return _in_json(str(answer.text))
+    if isinstance(answer, str):
+        return _in_json(answer)
+    keys = mapping_of(answer)
+    given = next(_strings(keys if keys is not None else _attributes(answer)), None)
+    return str(answer) if given is None else given
+
+
+def _in_json(text: str) -> str:
+    """Give the name in an answer that is JSON, or the text itself."""
+    with suppress(ValueError, RecursionError):
+        given: Any = json.loads(text)
+        keys = mapping_of(given)
+        if keys is not None:
+            return next(_strings(keys), text)
+        if isinstance(given, str):
+            return given
+    return text
+
+
+def _attributes(answer: object) -> Mapping[str, Any]:
+    return {key: getattr(answer, key, None) for key in _KEYS}
+
+
+def _strings(keys: Mapping[Any, Any]) -> Iterator[str]:
+    return (each for key in _KEYS if isinstance(each := keys.get(key), str))

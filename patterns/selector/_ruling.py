@@ -1,0 +1,69 @@
+"""What becomes of an answer: a speaker, the end of the run, or what `on_invalid` says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from flowcompose.core.errors import SelectorError
+from flowcompose.core.results import Stop
+from flowcompose.patterns.selector._reading import Reader, words_of
+from flowcompose.patterns.turn_loop.schedule import Speak
+from flowcompose.patterns.turn_loop.select import SELECTOR
+
+OnInvalid = Literal["retry-then-first", "first", "stop", "raise"]
+OnNoTransition = Literal["stop", "first"]
+
+_REASKS = 2
+"""How often a model or a block is asked again by default."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """The rules of one pattern by which answers are read."""
+
+    pattern: str
+    reader: Reader
+    on_invalid: OnInvalid
+    can_stop: bool
+    reasks: int = _REASKS
+
+    @property
+    def attempts(self) -> int:
+        """How often at most it is asked for one choice."""
+        return 1 + (self.reasks if self.on_invalid == "retry-then-first" else 0)
+
+    def accept(self, answer: Any, candidates: Sequence[str]) -> Speak | Stop | None:
+        """Take an answer; None if it names nobody who may speak."""
+        words = words_of(answer)
+        if words is None:
+            return self._stopped if self.can_stop else None
+        named = self.reader.read(words, candidates)
+        if named is None:
+            return None
+        return self._stopped if named.name is None else Speak((named.name,), named.reason)
+
+    def without_choice(self, answer: Any, candidates: Sequence[str]) -> Speak | Stop:
+        """Say what happens where no answer names anybody who may speak.
+
+        Raises:
+            SelectorError: `on_invalid` says so; it quotes the answer.
+        """
+        words = words_of(answer)
+        said = "nobody" if words is None else repr(_short(words))
+        problem = f"{said} is none of {', '.join(map(repr, candidates))}"
+        if self.on_invalid == "stop":
+            return Stop(reason="invalid_selection", by=SELECTOR, detail=problem)
+        if self.on_invalid == "raise":
+            msg = f"{self.pattern!r}: the selector chose nobody who may speak: {problem}"
+            raise SelectorError(msg, answer=words)
+        return Speak((candidates[0],), "fallback")
+
+    @property
+    def _stopped(self) -> Stop:
+        return Stop(reason="selector_stop", by=SELECTOR)
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= 200 else f"{words[:200]}..."

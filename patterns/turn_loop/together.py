@@ -1,0 +1,88 @@
+"""Members that speak at once: they see one snapshot, and what they said is looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command
+
+from flowcompose.core.node import Goto
+from flowcompose.core.results import Stop
+from flowcompose.core.turns import Selection, speaker_of
+from flowcompose.patterns.turn_loop.conclude import Conclusion
+from flowcompose.patterns.turn_loop.failed import Fault, member_error, member_failed
+from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.view import View
+from flowcompose.resources.contributions import Entry
+from flowcompose.resources.tasks import Failure
+
+
+def snapshot(state: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Give what a member sees that speaks at once with others.
+
+    That matters only if the others were done before: when a turn that failed is taken again.
+    """
+    selection: Selection = state.get("selection") or Selection()
+    if len(selection.get("speakers") or ()) < 2:
+        return state
+    after = selection["after"]
+    logs = {log: state.get(log) or () for log in (key, "failures")}
+    if not any(log and log[-1]["turn"] > after for log in logs.values()):
+        return state
+    return {**state, **{k: [e for e in log if e["turn"] <= after] for k, log in logs.items()}}
+
+
+class JoinStep:
+    """The node after members that spoke at once: it takes the decision for all of them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.conclusion = Conclusion(plan, plan.join_node)
+
+    def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Decide on the sync path."""
+        view = View(self.plan, state, config)
+        view.ledger.load()
+        early = None if state.get("undecided") else self._early_goto(view)
+        return early or self.conclusion.run(view, {}, self._spoke(view))
+
+    async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
+        """Decide on the async path."""
+        view = View(self.plan, state, config)
+        await view.ledger.aload()
+        early = None if state.get("undecided") else self._early_goto(view)
+        return early or await self.conclusion.arun(view, {}, self._spoke(view))
+
+    def _early_goto(self, view: View) -> Goto | None:
+        """Raise what failed, or take again what is missing, or end the run."""
+        faults: Sequence[Fault] = view.state.get("faults") or ()
+        if faults:
+            ordered = sorted(faults, key=lambda fault: fault.failure["turn"])
+            raise member_error(view, ordered)
+        after, speakers = view.selection["after"], view.selection["speakers"]
+        entries, failures = _since(after, view.entries), _since(after, view.failures)
+        done = {each["turn"] for each in (*entries, *failures)}
+        if left := [each for turn, each in enumerate(speakers, after + 1) if turn not in done]:
+            return Command(goto=[self.plan.nodes[name] for name in left])  # after a resume
+        if (stop := self._stop(entries, failures)) is not None:
+            return self.conclusion.go(stop, view, {}, view)
+        if self.plan.referee is not None and self.plan.ends_round(view.turns):
+            return Command(goto=self.plan.referee_node)
+        return None
+
+    def _stop(self, entries: Sequence[Entry], failures: Sequence[Failure]) -> Stop | None:
+        if self.plan.on_error == "stop" and failures:
+            return member_failed(failures[0])
+        ended = next((each for each in entries if each.get("ends")), None)
+        return Stop(reason="terminate_tool", by=speaker_of(ended)) if ended else None
+
+    def _spoke(self, view: View) -> tuple[str, ...]:
+        return tuple(view.selection["speakers"])
+
+
+def _since(turn: int, log: Sequence[Any]) -> list[Any]:
+    """Give the last entries of a log, those after `turn`."""
+    return list(takewhile(lambda each: each["turn"] > turn, reversed(log)))[::-1]
