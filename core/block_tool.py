@@ -106,9 +106,9 @@ def _context(block: Block, config: RunnableConfig) -> tuple[Context, Ledger]:
     """The context of the generator that calls, so that it pays and its resources are seen."""
     caller = caller_in(config)
     if caller is not None:
-        return caller, caller.ledger.lent()
+        return caller.for_tool(), caller.ledger.lent()
     ctx = Context.outside(config, outer_resources_of(block))
-    return ctx, ctx.ledger
+    return ctx.for_tool(), ctx.ledger
 
 
 def _name(block: Block, name: object) -> str:

@@ -7,20 +7,25 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from flowcompose.core.acts import Acts
 from flowcompose.core.context import Context
 from flowcompose.core.ledger import Ledger
 
 # The engine keeps what begins so out of checkpoints and traces.
 _CALLER = "__flowcompose_caller"
 
-AS_ROOT: Mapping[str, None] = {Ledger.KEY: None, _CALLER: None}
+AS_ROOT: Mapping[str, None] = {Ledger.KEY: None, Acts.KEY: None, _CALLER: None}
 """Said in a config, a run has nothing to do with the step in which a function starts it."""
 
 
 def called_by(ctx: Context) -> RunnableConfig:
-    """Give the config for the tools that a generator calls in this context."""
+    """Give the config for the tools that a generator calls in this context.
+
+    An agent that works inside a tool does not act for the member that has the turn.
+    """
     config = ctx.ledger.handed_down(ctx.config)
-    return {**config, "configurable": {**(config.get("configurable") or {}), _CALLER: ctx}}
+    known = config.get("configurable") or {}
+    return {**config, "configurable": {**known, Acts.KEY: None, _CALLER: ctx}}
 
 
 def by_nobody(config: RunnableConfig) -> RunnableConfig:

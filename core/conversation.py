@@ -20,7 +20,7 @@ from flowcompose.core.context import Context
 from flowcompose.core.retry import Retry, aretrying, retrying
 from flowcompose.core.stream import emit
 from flowcompose.core.structured import Unfit, salvage
-from flowcompose.core.tools import Toolbox
+from flowcompose.core.toolbox import Toolbox
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from flowcompose.core.conversation import AskModel, Steps, UseTools
 from flowcompose.core.errors import OutputError
 from flowcompose.core.structured import Unfit, asking_for, read_answer
-from flowcompose.core.tools import Toolbox
+from flowcompose.core.toolbox import Called, Toolbox
 
 if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
     from langchain_core.language_models import BaseChatModel
@@ -35,26 +35,36 @@ class Exchange:
     reasks: int
 
     def steps(self, model: BaseChatModel, messages: list[BaseMessage]) -> Steps:
-        """Talk until there is an answer: text, or an object of the schema."""
+        """Talk until there is an answer: text, or an object of the schema.
+
+        A response with which the model ends its team is text, whatever the schema.
+        """
         if self.toolbox.tools or self.schema is None:
-            messages = yield from self._talk(model, messages)
+            messages, response = yield from self._talk(model, messages)
+            if response is not None:
+                return response
             if self.schema is None:
                 return _words(messages[-1])
             messages.append(HumanMessage("Now give this in the required form."))
         return (yield from self._answer_in(self.schema, model, messages))
 
     def _talk(self, model: BaseChatModel, messages: list[BaseMessage]) -> Steps:
-        """Let the model use its tools until it answers in words; gives all messages."""
+        """Let the model use its tools until it answers in words, or ends its team.
+
+        Gives all messages, and the response with which it ended the team.
+        """
         tools = self.toolbox.tools
         asking: Runnable[Any, Any] = model.bind_tools(tools) if tools else model
         for _ in range(MAX_TOOL_ROUNDS if tools else 0):
             answer: AIMessage = yield AskModel(asking, messages)
             messages = [*messages, answer]
             if not answer.tool_calls and not answer.invalid_tool_calls:
-                return messages
-            results = yield UseTools(self.toolbox, answer)
-            messages = [*messages, *results]
-        return [*messages, (yield AskModel(model, messages))]
+                return messages, None
+            called: Called = yield UseTools(self.toolbox, answer)
+            messages = [*messages, *called.answers]
+            if called.response is not None:
+                return messages, called.response
+        return [*messages, (yield AskModel(model, messages))], None
 
     def _answer_in(
         self, schema: type[BaseModel], model: BaseChatModel, messages: list[BaseMessage]

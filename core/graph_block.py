@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.protocol import PregelProtocol
 
+from flowcompose.core.acts import TERMINATED, Acts
 from flowcompose.core.context import Context
 from flowcompose.core.errors import RunError
 from flowcompose.core.handover import handing, handover
@@ -138,8 +145,9 @@ class GraphBlock:
     def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
         """The config for what runs inside, whose nodes are none of ours.
 
-        A pattern inside has rounds and turns of its own. A chain's limit of 25 steps was not
-        meant for the graphs of members.
+        A pattern inside has rounds and turns of its own; what is done in another graph is done
+        in this turn, once it is finished. A chain's limit of 25 steps was not meant for the
+        graphs of members.
         """
         program = self.program
         config = ctx.ledger.handed_down(ctx.config, program.deliverer if program else None)
@@ -148,6 +156,7 @@ class GraphBlock:
             metadata = {key: metadata[key] for key in metadata if key not in ("round", "turn")}
         limit = max(config.get("recursion_limit") or 0, _STEPS)
         inner: RunnableConfig = {**config, "metadata": metadata, "recursion_limit": limit}
+        inner = Acts().handed_down(inner)
         return inner if program is None else handing(inner, program.deliverer, value)
 
     def _paid(self, error: RunError, ctx: Context) -> RunError:
@@ -172,6 +181,7 @@ class GraphBlock:
         if self.program is None:
             for message in said:
                 ctx.meter.add(message)
+            ctx.acts.add(_acts_inside(_new_messages(values, given), config))
             return
         if values.get("usage"):
             ctx.meter.add_tokens(Tokens.model_validate(values["usage"]))
@@ -181,12 +191,16 @@ class GraphBlock:
             ctx.ledger.add(writes, self.resources)
         if self.transcript is not None:
             key, own = self.transcript
-            ctx.ledger.record(key, own, values.get(key) or ())
+            ctx.acts.said = values.get(key) or ()
+            ctx.ledger.record(key, own, ctx.acts.said)
 
     def _read(
         self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
     ) -> Any:
         """Take the graph's answer: its structured one, its `output`, or its last words."""
+        acts = Acts.found(config) if self.program is None else None
+        if acts is not None and acts.termination is not None:
+            return acts.termination
         values = mapping_of(output)
         if values is None:
             return output
@@ -200,11 +214,34 @@ class GraphBlock:
         return str(messages[-1].text) if messages else values
 
 
-def _new_answers(output: dict[str, Any], given: dict[str, Any]) -> list[AIMessage]:
+def _new_messages(output: dict[str, Any], given: dict[str, Any]) -> list[BaseMessage]:
+    """What stands after the given ones; before them may stand what an agent remembers."""
     messages: list[BaseMessage] = convert_to_messages(output.get("messages") or [])
     given_ids = (getattr(each, "id", None) for each in given.get("messages") or ())
     known = {each for each in given_ids if each}
-    return [m for m in messages if isinstance(m, AIMessage) and m.id not in known]
+    given_at = [at for at, message in enumerate(messages) if message.id in known]
+    return messages[given_at[-1] + 1 :] if given_at else messages
+
+
+def _new_answers(output: dict[str, Any], given: dict[str, Any]) -> list[AIMessage]:
+    return [m for m in _new_messages(output, given) if isinstance(m, AIMessage)]
+
+
+def _acts_inside(messages: list[BaseMessage], config: RunnableConfig) -> Acts:
+    """Give what was done in a graph that is none of ours; its own calls are in what it said.
+
+    One that had finished before a crash is read from its checkpoint, and its tools do not run
+    again: what they answered is all that tells of a termination then.
+    """
+    acts = Acts.found(config) or Acts()
+    answers = [each for each in messages if isinstance(each, AIMessage)]
+    acts.tools += [call["name"] for answer in answers for call in answer.tool_calls]
+    for each in messages:
+        if isinstance(each, ToolMessage) and each.artifact == TERMINATED:
+            acts.end(str(each.text))
+    if acts.termination is not None and not acts.termination.strip() and answers:
+        acts.termination = str(answers[-1].text)
+    return acts
 
 
 def input_keys(graph: AnyGraph) -> set[str]:
