@@ -16,7 +16,7 @@ from langchain_core.runnables.config import run_in_executor
 
 from flowcompose.core.context import Context
 from flowcompose.core.functions import async_in_sync, describe, is_async, with_context
-from flowcompose.core.graph_block import AnyGraph, GraphBlock, HasGraph, is_graph
+from flowcompose.core.graph_block import AnyGraph, GraphBlock, HasGraph, graph_of, is_graph
 from flowcompose.core.models import is_chat_model
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import unchecked
@@ -112,7 +112,7 @@ def as_block(block: BlockLike) -> Block:
     if isinstance(block, Block):
         return block
     if isinstance(block, HasGraph):
-        return GraphBlock(block.as_graph())
+        return GraphBlock(graph_of(block))
     if is_graph(block):
         return GraphBlock(block)
     given = unchecked(block)

@@ -13,8 +13,12 @@ from langgraph.graph.state import CompiledStateGraph
 
 from flowcompose.core.program import Program
 from flowcompose.core.session import with_json_session
+from flowcompose.core.stream import NODE, NodeMark
 from flowcompose.core.untyped import engine, mapping_of
 from flowcompose.resources.writes import WRITES
+
+UNDRAWN = "undrawn"
+"""The kind of a node that no drawing shows."""
 
 _ENGINE_THREADS = 5
 """Nodes at once for which the engine has threads on any machine."""
@@ -66,6 +70,15 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
             with_json_session(input), self._with_room(config), **kwargs
         )
         return parts
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """LangGraph's drawable graph, without nodes of ours that only see to the engine."""
+        drawn = super().get_graph(config, xray=xray)
+        kinds = {key: NodeMark.read((n.metadata or {}).get(NODE)) for key, n in drawn.nodes.items()}
+        for key in [key for key, mark in kinds.items() if mark and mark.kind == UNDRAWN]:
+            drawn.nodes.pop(key)
+            drawn.edges[:] = [edge for edge in drawn.edges if key not in (edge.source, edge.target)]
+        return drawn
 
     def mermaid(self) -> str:
         """Give the diagram as Mermaid text; patterns and graphs inside are drawn too."""

@@ -113,14 +113,14 @@ class Meeting:
         return Branches(tuple(speaking), tuple(waiting), tuple(self.ended))
 
     def missing_at(self, join: str) -> list[Branch]:
-        """Give the branches for which a join waits: on their way to it, or ended elsewhere."""
+        """Give the branches for which a join waits: all that began where they could come to it.
+
+        One that goes another way counts as well: who waits for all does not go on without one.
+        """
         if join not in self.ways.joins or join not in self.waits_for_all:
             return []
-        under_way = [b for b in self.arrived if b.at != join and self._comes(b.at, join, b)]
-        return under_way + [b for b in self.ended if self._could_have_come(b, join)]
-
-    def _could_have_come(self, branch: Branch, join: str) -> bool:
-        return branch.head == join or self._comes(branch.head, join, branch)
+        elsewhere = [*(each for each in self.arrived if each.at != join), *self.ended]
+        return [each for each in elsewhere if self._comes(each.head, join, each)]
 
     def _comes(self, source: str, join: str, branch: Branch) -> bool:
         return join not in branch.closed and self.ways.comes_to(source, join, branch.closed)

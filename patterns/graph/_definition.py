@@ -95,8 +95,8 @@ def _check_order(problems: Problems, name: str, ways: Sequence[Way]) -> None:
     """All conditional, but for the last; or none."""
     if any(way.when is not None for way in ways):
         problems.extend(
-            f"edge {way} has no when, so the edges of {name!r} after it are never taken: put it "
-            "last, or give it a when"
+            f"edge {way} is unconditional, but other edges of {name!r} have a condition: give it "
+            "a when, or put it last, for all other cases"
             for way in ways[:-1]
             if way.when is None
         )

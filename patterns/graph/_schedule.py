@@ -65,7 +65,7 @@ class GraphSchedule(Schedule):
         """Nobody can go on: say who waits, and for whom."""
         joins = list(dict.fromkeys(branch.at for branch in meeting.arrived))
         waits = "; ".join(
-            f"{join!r} waits for {', '.join(map(_ended, meeting.missing_at(join)))}"
+            f"{join!r} waits for {', '.join(_where(b, joins) for b in meeting.missing_at(join))}"
             for join in joins
         )
         return Stop(reason="stalled", by=joins[0], detail=waits)
@@ -104,7 +104,8 @@ class GraphSchedule(Schedule):
         return (*targets, None) if leaves or self.cap is not None else targets
 
 
-def _ended(branch: Branch) -> str:
-    if branch.head == branch.at:
-        return f"{branch.head!r}, whose branch has ended"
-    return f"the branch of {branch.head!r}, which has ended at {branch.at!r}"
+def _where(branch: Branch, joins: list[str]) -> str:
+    """Say what became of a branch that does not come."""
+    became = "waits" if branch.at in joins else "has ended"
+    place = "" if branch.head == branch.at else f" at {branch.at!r}"
+    return f"the branch of {branch.head!r}, which {became}{place}"

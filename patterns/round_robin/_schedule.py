@@ -19,6 +19,8 @@ class RoundRobinSchedule(Schedule):
     max_rounds: int
     at_once: bool = False
 
+    draws_join = True
+
     def first(self, ctx: Context) -> Decision:
         """The first of the roster."""
         return self._turns[0]

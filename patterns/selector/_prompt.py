@@ -12,7 +12,7 @@ from flowcompose.patterns.turn_loop import prompts
 from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.patterns.turn_loop.selection_input import SelectionInput
 
-_SLOT = re.compile(r"\{\{-?\s*(\.?\w*)\s*-?\}\}")
+_SLOT = re.compile(r"\{\{-?\s*(\.\w*)\s*-?\}\}")
 _SLOTS = (".Participants", ".Roles", ".History")
 
 

@@ -84,8 +84,7 @@ def words_of(answer: Any) -> str | None:
     if isinstance(answer, str):
         return _in_json(answer)
     keys = mapping_of(answer)
-    given = next(_strings(keys if keys is not None else _attributes(answer)), None)
-    return str(answer) if given is None else given
+    return next(_strings(keys if keys is not None else _attributes(answer)), None)
 
 
 def _in_json(text: str) -> str:

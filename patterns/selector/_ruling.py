@@ -34,11 +34,17 @@ class Ruling:
         """How often at most it is asked for one choice."""
         return 1 + (self.reasks if self.on_invalid == "retry-then-first" else 0)
 
+    def accept_name(self, name: Any, candidates: Sequence[str]) -> Speak | Stop | None:
+        """Take what a function gave, which has no reason to be vague."""
+        if name is None:
+            return self._stopped if self.can_stop else None
+        return Speak((name,), "function") if name in list(candidates) else None
+
     def accept(self, answer: Any, candidates: Sequence[str]) -> Speak | Stop | None:
-        """Take an answer; None if it names nobody who may speak."""
+        """Take what a model or a block gave; None if it names nobody who may speak."""
         words = words_of(answer)
         if words is None:
-            return self._stopped if self.can_stop else None
+            return self._stopped if answer is None and self.can_stop else None
         named = self.reader.read(words, candidates)
         if named is None:
             return None
@@ -50,14 +56,14 @@ class Ruling:
         Raises:
             SelectorError: `on_invalid` says so; it quotes the answer.
         """
-        words = words_of(answer)
-        said = "nobody" if words is None else repr(_short(words))
+        words = answer if isinstance(answer, str) else words_of(answer)
+        said = repr(answer)[:200] if words is None else repr(_short(words))
         problem = f"{said} is none of {', '.join(map(repr, candidates))}"
         if self.on_invalid == "stop":
             return Stop(reason="invalid_selection", by=SELECTOR, detail=problem)
         if self.on_invalid == "raise":
             msg = f"{self.pattern!r}: the selector chose nobody who may speak: {problem}"
-            raise SelectorError(msg, answer=words)
+            raise SelectorError(msg, answer=repr(answer) if words is None else words)
         return Speak((candidates[0],), "fallback")
 
     @property

@@ -99,10 +99,8 @@ class SelectorSchedule(Schedule):
         self, function: Function, legal: Sequence[str], turn: int, ctx: Context
     ) -> Asking[Decision]:
         answer = yield from self._asked(function, "the selector", turn, ctx)
-        decision = self.ruling.accept(answer, legal)
-        if decision is None:
-            return self.ruling.without_choice(answer, legal)
-        return Speak(decision.names, "function") if isinstance(decision, Speak) else decision
+        decision = self.ruling.accept_name(answer, legal)
+        return self.ruling.without_choice(answer, legal) if decision is None else decision
 
     def _asked(self, function: Function, role: str, turn: int, ctx: Context) -> Asking[Any]:
         """Ask a function of the user's; what it raises is a `SelectorError` that names it."""

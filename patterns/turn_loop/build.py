@@ -11,6 +11,7 @@ from langgraph.graph import StateGraph
 from flowcompose.core.graph_block import GraphBlock
 from flowcompose.core.node import GraphNode, Step, StepNode
 from flowcompose.core.pattern import Pattern
+from flowcompose.core.pattern_graph import UNDRAWN
 from flowcompose.core.stream import NODE, NodeMark
 from flowcompose.core.untyped import engine
 from flowcompose.patterns.turn_loop.init import InitStep
@@ -58,7 +59,8 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
             ends = self._after(plan.members[-1].name)
             self._add(plan.referee_node, RefereeStep(plan, plan.referee), REFEREE, REFEREE, ends)
         if plan.schedule.together:
-            self._add(plan.join_node, JoinStep(plan), "join", "", self._after_join())
+            kind = "join" if plan.schedule.draws_join else UNDRAWN
+            self._add(plan.join_node, JoinStep(plan), kind, "", self._after_join())
         if plan.selector is not None:
             step = SelectStep(plan, plan.selector)
             ends = [plan.nodes[member.name] for member in plan.members]
@@ -73,7 +75,7 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
         plan = self.plan
         audited = plan.referee is not None and name == plan.members[-1].name
         ends = [plan.referee_node] if audited else self._after(name)
-        if name in plan.schedule.together:
+        if name in plan.schedule.together and plan.schedule.draws_join:
             ends = [plan.join_node]
         graph = block.graph if isinstance(block, GraphBlock) else None
         self._add(plan.nodes[name], step, "turn", name, ends, graph=graph)

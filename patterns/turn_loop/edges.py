@@ -92,10 +92,8 @@ def read_edges(problems: Problems, edges: object, names: Sequence[str]) -> tuple
                 end in names,
                 f"edge {way}: {end!r} is no member; the members are {', '.join(map(repr, names))}",
             )
-    for way in dict.fromkeys(ways):
-        count = sum((each.source, each.target) == (way.source, way.target) for each in ways)
-        first = next(e for e in ways if (e.source, e.target) == (way.source, way.target))
-        problems.check(count == 1 or way is not first, f"edge {way} is written {count} times")
+    twice = [way for way in dict.fromkeys(ways) if ways.count(way) > 1]
+    problems.extend(f"duplicate edge {way}, written {ways.count(way)} times" for way in twice)
     return tuple(ways)
 
 

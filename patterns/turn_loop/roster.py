@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.definition import Problems
-from flowcompose.core.graph_block import AnyGraph, HasGraph, is_graph
+from flowcompose.core.graph_block import AnyGraph, HasGraph, graph_of, is_graph
 from flowcompose.core.untyped import items_of, mapping_of, unchecked
 
 TranscriptOf = Literal["output", "all"]
@@ -88,7 +88,7 @@ def read_roster(
 def _read_entry(given: object, position: int, problems: Problems) -> RosterEntry | None:
     where = f"roster entry {position}"
     if isinstance(given, HasGraph):
-        given = given.as_graph()
+        given = graph_of(given)
     if is_graph(given):
         given = RosterEntry(name=given.get_name(), block=given)
     elif (keys := mapping_of(given)) is not None:
@@ -105,7 +105,7 @@ def _read_entry(given: object, position: int, problems: Problems) -> RosterEntry
         )
     problems.check(
         given.transcript in get_args(TranscriptOf),
-        f"{where}: transcript must be 'output' or 'all', got {given.transcript!r}",
+        f"{where} ({given.name!r}): transcript must be 'output' or 'all', got {given.transcript!r}",
     )
     name = unchecked(given.name)
     named = isinstance(name, str) and bool(name.strip())

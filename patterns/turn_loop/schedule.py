@@ -40,6 +40,12 @@ class Schedule(ABC):
     and the round of the run are `ctx.state.turn` and `ctx.state.round`.
     """
 
+    draws_join: bool = False
+    """Whether the node after members that speak at once shows in the drawing.
+
+    It does where all meet there; else what is drawn is who may follow whom.
+    """
+
     keeps_selection: bool = False
     """Whether a run keeps in its state what was decided; what is always the same need not be."""
 
