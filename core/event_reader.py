@@ -19,7 +19,7 @@ from flowcompose.core.names import member_of
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.step_events import STEP_KINDS, StepEvents
 from flowcompose.core.stream import MARK, NODE, NodeMark
-from flowcompose.core.turns import turn_of
+from flowcompose.core.turns import Selection, turn_of
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.critiques import RefereeCritique
@@ -106,7 +106,8 @@ class EventReader:
         where = self._where(node.ns)
         if number != before:
             yield events.RoundStarted(**where)
-        reason = (state.get("selection") or {}).get("reason", "schedule")
+        selection: Selection = state.get("selection") or Selection()
+        reason = selection.get("reason", "schedule")
         yield events.SpeakerSelected(agent_name=node.agent_name, reason=reason, **where)
         yield events.TurnStarted(agent_name=node.agent_name, **where)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
@@ -28,6 +28,22 @@ def turns_in(entries: Sequence[Mapping[str, Any]], failures: Sequence[Mapping[st
     return max((log[-1]["turn"] for log in (entries, failures) if log), default=0)
 
 
+class Together(NamedTuple):
+    """Members that speak at once, each in a turn of its own."""
+
+    after: int
+    """The turns that were taken before."""
+    speakers: Sequence[str]
+    """In the order of their turns."""
+
+
+def together_in(state: Mapping[str, Any]) -> Together | None:
+    """Say who speaks at once, where several do."""
+    selection: Selection = state.get("selection") or Selection()
+    speakers = selection.get("speakers") or ()
+    return Together(selection.get("after", 0), speakers) if len(speakers) > 1 else None
+
+
 def turn_of(agent_name: str, state: Mapping[str, Any], key: str) -> int:
     """Say which turn of a run a member takes that speaks now, counted from 1.
 
@@ -36,10 +52,9 @@ def turn_of(agent_name: str, state: Mapping[str, Any], key: str) -> int:
         state: What its node reads.
         key: Where the transcript is.
     """
-    selection: Selection | None = state.get("selection")
-    speakers = (selection or {}).get("speakers") or ()
-    if selection and len(speakers) > 1 and agent_name in speakers:
-        return selection["after"] + 1 + speakers.index(agent_name)
+    together = together_in(state)
+    if together is not None and agent_name in together.speakers:
+        return together.after + 1 + together.speakers.index(agent_name)
     return turns_in(state.get(key) or (), state.get("failures") or ()) + 1
 
 

@@ -78,8 +78,8 @@ def _task(
     error: str | None = None,
 ) -> dict[str, Any]:
     """The fields of a `Task`; plain, because a run of 3000 turns makes as many at its end."""
-    path: Sequence[str] | None = record.get("path")
-    assignee = path[0] if path else record["agent_name"]
+    path: Any = record.get("path")
+    assignee: str = path[0] if path else record["agent_name"]
     return {
         "collection_id": collection_id,
         "goal": f"{assignee} (round {record['round']})",

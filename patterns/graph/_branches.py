@@ -130,7 +130,8 @@ class Meeting:
         come = [each for each in self.arrived if each.at == name]
         if len(come) == 1:
             return come[0]
-        return Branch(name, name, frozenset.intersection(*(each.closed for each in come)))
+        closed = (join for join in come[0].closed if all(join in each.closed for each in come))
+        return Branch(name, name, frozenset(closed))
 
     def _closed_to(self, branch: Branch, join: str) -> Branch:
         """A branch that comes to a join which has gone on with another one ends there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Required, get_args
 
 from flowcompose.core.definition import Problems
 from flowcompose.core.untyped import mapping_of
@@ -30,7 +30,7 @@ _PROCESS = Process(
 class GraphOptions(SharedOptions, total=False):
     """What `graph` takes, besides `synthesizer` and `output_schema`."""
 
-    edges: Sequence[EdgeLike]
+    edges: Required[Sequence[EdgeLike]]
     start: str | None
     max_turns: int | None
     join: Join | Mapping[str, Join]

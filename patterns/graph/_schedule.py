@@ -71,7 +71,7 @@ class GraphSchedule(Schedule):
         return Stop(reason="stalled", by=joins[0], detail=waits)
 
     @property
-    def keeps_selection(self) -> bool:  # type: ignore[override]
+    def keeps_selection(self) -> bool:
         """Only where there may be several branches."""
         return bool(self.ways.forks)
 
@@ -85,9 +85,13 @@ class GraphSchedule(Schedule):
         """The cap; without one there is no cycle, and nobody speaks twice."""
         return len(self.ways.names) if self.cap is None else self.cap
 
-    @cached_property
-    def together(self) -> frozenset[str]:  # type: ignore[override]
+    @property
+    def together(self) -> frozenset[str]:
         """Those of branches that have not met yet."""
+        return self._together
+
+    @cached_property
+    def _together(self) -> frozenset[str]:
         return self.ways.together(self.waits_for_all & self.ways.joins)
 
     @property

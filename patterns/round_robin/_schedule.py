@@ -19,8 +19,6 @@ class RoundRobinSchedule(Schedule):
     max_rounds: int
     at_once: bool = False
 
-    draws_join = True
-
     def first(self, ctx: Context) -> Decision:
         """The first of the roster."""
         return self._turns[0]
@@ -46,9 +44,14 @@ class RoundRobinSchedule(Schedule):
         return tuple(Speak((name,)) for name in self.names)
 
     @property
-    def keeps_selection(self) -> bool:  # type: ignore[override]
+    def keeps_selection(self) -> bool:
         """Members that speak at once read there which turn is theirs."""
         return bool(self.together)
+
+    @property
+    def draws_join(self) -> bool:
+        """All members of a round meet."""
+        return True
 
     @property
     def together(self) -> frozenset[str]:

@@ -15,11 +15,12 @@ from flowcompose.core.blocks import Block
 from flowcompose.core.context import Context
 from flowcompose.core.conversation import AskModel, Steps
 from flowcompose.core.generator import Generator
+from flowcompose.core.results import Stop
 from flowcompose.core.structured import Unfit, asking_for, read_answer
 from flowcompose.core.untyped import mapping_of
 from flowcompose.patterns.selector._ruling import Ruling
 from flowcompose.patterns.turn_loop import prompts
-from flowcompose.patterns.turn_loop.schedule import Decision
+from flowcompose.patterns.turn_loop.schedule import Speak
 from flowcompose.patterns.turn_loop.select import SELECTOR
 from flowcompose.patterns.turn_loop.selection_input import SelectionInput
 
@@ -42,18 +43,18 @@ class ModelSelector:
         self.wrapped = generator
         self.ruling = ruling
 
-    def run(self, value: SelectionInput, ctx: Context) -> Decision:
+    def run(self, value: SelectionInput, ctx: Context) -> Speak | Stop:
         """Choose on the sync path."""
         model = self.wrapped.model_for(ctx)
-        decision: Decision = self.wrapped.conversation_in(ctx, model).run(
+        decision: Speak | Stop = self.wrapped.conversation_in(ctx, model).run(
             self._steps(model, value, ctx)
         )
         return decision
 
-    async def arun(self, value: SelectionInput, ctx: Context) -> Decision:
+    async def arun(self, value: SelectionInput, ctx: Context) -> Speak | Stop:
         """Choose on the async path."""
         model = self.wrapped.model_for(ctx)
-        decision: Decision = await self.wrapped.conversation_in(ctx, model).arun(
+        decision: Speak | Stop = await self.wrapped.conversation_in(ctx, model).arun(
             self._steps(model, value, ctx)
         )
         return decision
@@ -88,15 +89,15 @@ class BlockSelector:
         """Whether the block only works with `arun`."""
         return self.wrapped.async_only
 
-    def run(self, value: SelectionInput, ctx: Context) -> Decision:
+    def run(self, value: SelectionInput, ctx: Context) -> Speak | Stop:
         """Choose on the sync path."""
         return decide(self._asking(value, ctx))
 
-    async def arun(self, value: SelectionInput, ctx: Context) -> Decision:
+    async def arun(self, value: SelectionInput, ctx: Context) -> Speak | Stop:
         """Choose on the async path."""
         return await adecide(self._asking(value, ctx))
 
-    def _asking(self, value: SelectionInput, ctx: Context) -> Asking[Decision]:
+    def _asking(self, value: SelectionInput, ctx: Context) -> Asking[Speak | Stop]:
         value, answer = replace(value, stop_word=self.ruling.reader.stop_word), None
         for _ in range(self.ruling.attempts):
             answer = yield ask_block(self.wrapped, value, ctx)

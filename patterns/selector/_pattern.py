@@ -18,13 +18,12 @@ from flowcompose.core.prompt import Text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
 from flowcompose.patterns.selector._definition import (
-    OnInvalid,
-    OnNoTransition,
     SelectorLike,
     SelectorOptions,
     SelectorWritten,
     define,
 )
+from flowcompose.patterns.selector._ruling import OnInvalid, OnNoTransition
 from flowcompose.patterns.turn_loop.build import PatternBuilder
 from flowcompose.patterns.turn_loop.edges import EdgeLike
 from flowcompose.patterns.turn_loop.options import Synthesizer

@@ -14,7 +14,7 @@ from flowcompose.core.errors import SelectorError
 from flowcompose.core.explain import explain
 from flowcompose.core.functions import describe, is_async
 from flowcompose.core.results import Stop
-from flowcompose.core.untyped import items_of
+from flowcompose.core.untyped import engine, items_of
 from flowcompose.patterns.selector._ruling import OnNoTransition, Ruling
 from flowcompose.patterns.turn_loop.caps import cap_reached
 from flowcompose.patterns.turn_loop.edges import Way, async_ways
@@ -35,8 +35,6 @@ class SelectorSchedule(Schedule):
     function: Function | None = None
     allow_repeat: bool = False
     on_no_transition: OnNoTransition = "stop"
-
-    keeps_selection = True
 
     def first(self, ctx: Context) -> Asking[Decision]:
         """Choose among all."""
@@ -77,7 +75,8 @@ class SelectorSchedule(Schedule):
 
     def _candidates(self, function: Function, ctx: Context) -> Asking[tuple[str, ...]]:
         given = yield from self._asked(function, "candidates", ctx.state.turn, ctx)
-        names = sorted(given, key=str) if isinstance(given, Set) else items_of(given)
+        is_set = isinstance(given, Set)
+        names = sorted(engine(given), key=str) if is_set else items_of(given)
         unknown = [name for name in names or () if name not in self.names]
         if names is None or unknown:
             msg = f"candidates ({describe(function)}) must give a list of members, got {given!r}"
@@ -111,6 +110,11 @@ class SelectorSchedule(Schedule):
         except Exception as error:
             what = f"{role} ({describe(function)}) failed after turn {turn}: {explain(error)}"
             raise SelectorError(f"{self.ruling.pattern!r}: {what}") from error
+
+    @property
+    def keeps_selection(self) -> bool:
+        """It is never known beforehand."""
+        return True
 
     @property
     def turns_per_round(self) -> None:

@@ -62,11 +62,11 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
             kind = "join" if plan.schedule.draws_join else UNDRAWN
             self._add(plan.join_node, JoinStep(plan), kind, "", self._after_join())
         if plan.selector is not None:
-            step = SelectStep(plan, plan.selector)
             ends = [plan.nodes[member.name] for member in plan.members]
             asked = plan.selector.wrapped
             graph = asked.graph if isinstance(asked, GraphBlock) else None
-            self._add(plan.selector_node, step, SELECTOR, SELECTOR, ends, graph=graph)
+            choose = SelectStep(plan, plan.selector)
+            self._add(plan.selector_node, choose, SELECTOR, SELECTOR, ends, graph=graph)
         if plan.synthesizer is not None:
             step = SynthesizerStep(plan, plan.synthesizer)
             self._add(plan.synthesizer_node, step, SYNTHESIZER, SYNTHESIZER, [END])

@@ -40,15 +40,6 @@ class Schedule(ABC):
     and the round of the run are `ctx.state.turn` and `ctx.state.round`.
     """
 
-    draws_join: bool = False
-    """Whether the node after members that speak at once shows in the drawing.
-
-    It does where all meet there; else what is drawn is who may follow whom.
-    """
-
-    keeps_selection: bool = False
-    """Whether a run keeps in its state what was decided; what is always the same need not be."""
-
     @abstractmethod
     def first(self, ctx: Context) -> Decision | Asking[Decision]:
         """Say who opens the run; as a generator, if that has to ask."""
@@ -81,6 +72,19 @@ class Schedule(ABC):
     @abstractmethod
     def max_turns(self) -> int:
         """More turns than this never happen: the engine's own limit is set from it."""
+
+    @property
+    def keeps_selection(self) -> bool:
+        """Whether a run keeps in its state what was decided; who always knows need not."""
+        return False
+
+    @property
+    def draws_join(self) -> bool:
+        """Whether the node after members that speak at once shows in the drawing.
+
+        It does where all meet there; else what is drawn is who may follow whom.
+        """
+        return False
 
     @property
     def together(self) -> frozenset[str]:

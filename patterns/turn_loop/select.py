@@ -18,7 +18,7 @@ from flowcompose.core.timed import TimedBlock
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
-from flowcompose.patterns.turn_loop.schedule import Decision, Speak
+from flowcompose.patterns.turn_loop.schedule import Speak
 from flowcompose.patterns.turn_loop.selection_input import SelectionInput
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.selections import SelectionEntry
@@ -42,7 +42,7 @@ class SelectStep:
         ctx = view.unstreamed().context(SELECTOR, view.turns + 1)
         try:
             view.ledger.load()
-            decision: Decision = self.block.run(self._input(view, ctx), ctx)
+            decision: Speak | Stop = self.block.run(self._input(view, ctx), ctx)
             update = self._chosen(decision, ctx)
             view.ledger.save()
         except GraphBubbleUp:
@@ -57,7 +57,7 @@ class SelectStep:
         ctx = view.unstreamed().context(SELECTOR, view.turns + 1)
         try:
             await view.ledger.aload()
-            decision: Decision = await self.block.arun(self._input(view, ctx), ctx)
+            decision: Speak | Stop = await self.block.arun(self._input(view, ctx), ctx)
             update = self._chosen(decision, ctx)
             await view.ledger.asave()
         except GraphBubbleUp:
@@ -76,15 +76,14 @@ class SelectStep:
             referee_critiques=ctx.state.referee_critiques,
             history=ctx.history,
             has_rounds=self.plan.panel.has_rounds,
-            candidates=tuple(view.selection["candidates"]),
+            candidates=tuple(view.selection.get("candidates") or ()),
         )
 
-    def _chosen(self, decision: Decision, ctx: Context) -> Update:
-        speaks = isinstance(decision, Speak)
+    def _chosen(self, decision: Speak | Stop, ctx: Context) -> Update:
         entry = SelectionEntry(
             turn=ctx.state.turn,
-            agent_name=decision.names[0] if speaks else None,
-            reason=decision.reason if isinstance(decision, (Speak, Stop)) else "",
+            agent_name=decision.names[0] if isinstance(decision, Speak) else None,
+            reason=decision.reason,
             usage=ctx.meter.as_json(),
         )
         return {"selections": [entry], **ctx.ledger.update()}

@@ -11,7 +11,7 @@ from langgraph.types import Command
 
 from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
-from flowcompose.core.turns import Selection, speaker_of
+from flowcompose.core.turns import Together, speaker_of, together_in
 from flowcompose.patterns.turn_loop.conclude import Conclusion
 from flowcompose.patterns.turn_loop.failed import Fault, member_error, member_failed
 from flowcompose.patterns.turn_loop.plan import Plan
@@ -25,10 +25,10 @@ def snapshot(state: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
     That matters only if the others were done before: when a turn that failed is taken again.
     """
-    selection: Selection = state.get("selection") or Selection()
-    if len(selection.get("speakers") or ()) < 2:
+    together = together_in(state)
+    if together is None:
         return state
-    after = selection["after"]
+    after = together.after
     logs = {log: state.get(log) or () for log in (key, "failures")}
     if not any(log and log[-1]["turn"] > after for log in logs.values()):
         return state
@@ -62,7 +62,7 @@ class JoinStep:
         if faults:
             ordered = sorted(faults, key=lambda fault: fault.failure["turn"])
             raise member_error(view, ordered)
-        after, speakers = view.selection["after"], view.selection["speakers"]
+        after, speakers = self._together(view)
         entries, failures = _since(after, view.entries), _since(after, view.failures)
         done = {each["turn"] for each in (*entries, *failures)}
         if left := [each for turn, each in enumerate(speakers, after + 1) if turn not in done]:
@@ -80,7 +80,10 @@ class JoinStep:
         return Stop(reason="terminate_tool", by=speaker_of(ended)) if ended else None
 
     def _spoke(self, view: View) -> tuple[str, ...]:
-        return tuple(view.selection["speakers"])
+        return tuple(self._together(view).speakers)
+
+    def _together(self, view: View) -> Together:
+        return together_in(view.state) or Together(view.turns, ())
 
 
 def _since(turn: int, log: Sequence[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from flowcompose.core.context import Context
 from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock
-from flowcompose.core.turns import turn_of
+from flowcompose.core.turns import together_in, turn_of
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
 from flowcompose.patterns.turn_loop.failed import (
     Fault,
@@ -112,4 +112,4 @@ class TurnStep:
         return None
 
     def _is_together(self, view: View) -> bool:
-        return len(view.selection.get("speakers") or ()) > 1
+        return together_in(view.state) is not None
