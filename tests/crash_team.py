@@ -2,10 +2,11 @@
 
     python crash_team.py DATABASE SIDE_EFFECTS run|arun|resume|aresume WHAT [KILL_AT]
 
-WHAT is `at_once` or `graph`, in which a, c and d speak beside b, or two kinds such as
-`graph/flow`: a team of the second kind inside one of the first. A member notes itself in the file
-SIDE_EFFECTS once it is done, and kills its process before that where KILL_AT says so. In the
-first two, b does so once the turns beside it are stored.
+WHAT is `at_once` or `graph`, in which others speak beside b; `selector`, whose selector is a step
+of its own; or two kinds such as `graph/flow`: a team of the second kind inside one of the first.
+Who is asked notes itself in the file SIDE_EFFECTS once it is done, and kills its process before
+that where KILL_AT says so; b in the first two once the turns beside it are stored. `saveN` kills
+the process while it saves step N: what the step wrote is stored by then, its checkpoint is not.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from flowcompose import (
     Result,
     RosterEntry,
     graph,
+    handler,
     round_robin,
     selector,
     sequential,
@@ -100,7 +102,14 @@ _MAKERS = {
 
 
 class Saver(SqliteSaver):
-    """Tells when all turns that were taken beside b are stored."""
+    """Tells when all turns that were taken beside b are stored, and may die before a checkpoint."""
+
+    kill_at = ""
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        if f"save{metadata.get('step')}" == self.kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().put(config, checkpoint, metadata, new_versions)
 
     def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
         super().put_writes(config, writes, task_id, task_path)
@@ -140,9 +149,23 @@ class Step:
         if self.label == self.kill_at:
             stored.wait(60)
             os.kill(os.getpid(), signal.SIGKILL)
-        with self.effects.open("a") as file:
-            file.write(f"{self.label}\n")
+        self.note(self.label)
         return f"said by {self.label}"
+
+    def note(self, label: str) -> None:
+        with self.effects.open("a") as file:
+            file.write(f"{label}\n")
+
+
+class Chooser(Step):
+    """A selector that goes through the members, and notes each choice."""
+
+    def __call__(self, turn: Any) -> str:
+        name = "abc"[len(turn.contributions)]
+        if self.kill_at == f"to-{name}":
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.note(f"to-{name}")
+        return name
 
 
 def team(what: str, effects: Path, kill_at: str, saver: Any) -> Any:
@@ -161,6 +184,10 @@ def team(what: str, effects: Path, kill_at: str, saver: Any) -> Any:
         members = steps("a", "b", "c", "d")
         return built("graph", "panel", members, edges=edges, checkpointer=saver)
     stored.set()
+    if what == "selector":
+        chooser = handler(Chooser("", effects, kill_at))
+        options = {"selector": chooser, "checkpointer": saver}
+        return built("selector", "team", steps("a", "b", "c"), **options)
     outer, inner = what.split("/")
     team = built(inner, "team", steps("x", "y"))
     members = {**steps("first"), "team": team, **steps("last")}
@@ -183,7 +210,9 @@ def main() -> None:
     if how in ("arun", "aresume"):
         result = asyncio.run(on_the_async_path(database, how, *given))
     else:
-        pattern = team(*given, Saver(sqlite3.connect(database, check_same_thread=False)))
+        saver = Saver(sqlite3.connect(database, check_same_thread=False))
+        saver.kill_at = given[-1]
+        pattern = team(*given, saver)
         result = pattern.run("go", thread_id="t") if how == "run" else pattern.resume("t")
     print(", ".join(each.text for each in result.contributions) or result.output)
 

@@ -104,14 +104,15 @@ async def test_all_async_members_of_a_round_speak_at_the_same_time(size: int) ->
     assert (await panel("abcdefgh"[:size], block=meet).arun("go")).turns == 2 * size
 
 
-async def test_plain_functions_speak_at_the_same_time_on_the_async_path_too() -> None:
-    everyone = threading.Barrier(4)
+@pytest.mark.parametrize("size", [2, 8])
+async def test_plain_functions_speak_at_the_same_time_on_the_async_path_too(size: int) -> None:
+    everyone = threading.Barrier(size)
 
     def meet(turn: TurnInput) -> str:
         everyone.wait(20)
         return "x"
 
-    assert (await panel("abcd", block=meet).arun("go")).turns == 8
+    assert (await panel("abcdefgh"[:size], block=meet).arun("go")).turns == 2 * size
 
 
 @both_paths
@@ -355,6 +356,20 @@ def test_a_process_killed_in_one_turn_of_a_step_resumes_with_that_turn_only(
     resumed = start(tmp_path, f"{way}resume", what)
     assert resumed.stderr == ""
     assert sorted(effects.read_text().split()) == ["a", "b", "c", "d"]
+    assert resumed.stdout.strip() == "said by a, said by b, said by c, said by d"
+
+
+@pytest.mark.parametrize("what", ["at_once", "graph"])
+@pytest.mark.parametrize("step", range(1, 6))
+def test_a_process_killed_while_it_saves_a_step_loses_and_repeats_no_turn(
+    tmp_path: Path, what: str, step: int
+) -> None:
+    killed = start(tmp_path, "run", what, f"save{step}")
+    assert killed.returncode in (-signal.SIGKILL, 0), killed.stderr
+    assert killed.returncode or step > {"at_once": 2, "graph": 4}[what]
+    resumed = start(tmp_path, "resume", what)
+    assert resumed.stderr == ""
+    assert sorted((tmp_path / "effects").read_text().split()) == ["a", "b", "c", "d"]
     assert resumed.stdout.strip() == "said by a, said by b, said by c, said by d"
 
 

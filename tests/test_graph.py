@@ -531,6 +531,12 @@ def test_the_drawing_shows_every_edge() -> None:
         assert arrow in drawn
 
 
+def test_repr_shows_the_definition_on_one_line() -> None:
+    shown = repr(team("ab", [Edge("a", "b", yes)], join={"b": "any"}))
+    for part in ("graph(name='team'", "roster=['a', 'b']", "'a' -> 'b'", "join={'b': 'any'}"):
+        assert part in shown
+
+
 # Any graph
 
 
@@ -604,3 +610,53 @@ def test_without_conditions_every_member_that_can_be_reached_speaks_once(
     for name in said(result):  # a join waits for all that lead to it
         before = said(result)[: said(result).index(name)]
         assert {each for each in reached if name in taken(plan, each)} <= set(before)
+
+
+def now_and_then(name: str, often: int) -> Callable[[Context], bool]:
+    """A condition that depends on how often `name` has spoken."""
+
+    def holds(ctx: Context) -> bool:
+        return [each.agent_name for each in ctx.contributions].count(name) % 4 < often
+
+    return holds
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), size=st.integers(1, 5), cap=st.integers(1, 20))
+def test_whatever_fails_in_any_graph_with_cycles_it_goes_on_as_if_nothing_had(
+    data: st.DataObject, size: int, cap: int
+) -> None:
+    names = "abcde"[:size]
+    edges: list[Edge] = []
+    for name in names:
+        targets = data.draw(st.lists(st.sampled_from(names), unique=True, max_size=3))
+        when = (
+            now_and_then(name, data.draw(st.integers(0, 3))) if data.draw(st.booleans()) else None
+        )
+        edges += [Edge(name, target, when) for target in targets]
+    join = data.draw(st.sampled_from(["all", "any"]))
+    fails_at = data.draw(st.integers(1, cap))
+    failed = threading.Event()
+
+    def flaky(turn: TurnInput) -> str:
+        if turn.turn == fails_at and not failed.is_set():
+            failed.set()
+            raise ValueError("down")
+        return echo(turn)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of members that cannot be reached, or never end
+        whole = team(names, edges, max_turns=cap, join=join).run("go")
+        broken = team(
+            names, edges, max_turns=cap, join=join, block=flaky, checkpointer=InMemorySaver()
+        )
+    assert whole.stop.reason in ("completed", "max_turns", "stalled")
+    assert 1 <= whole.turns <= cap
+    if fails_at <= whole.turns:
+        with pytest.raises(MemberError):
+            broken.run("go", thread_id="t")
+        again = broken.resume("t")
+        assert [each.text for each in again.contributions] == [
+            each.text for each in whole.contributions
+        ]
+        assert again.stop == whole.stop

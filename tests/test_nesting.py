@@ -19,6 +19,7 @@ from langgraph.types import interrupt
 
 from flowcompose import (
     DefinitionError,
+    Edge,
     MaxTurnsReached,
     MemberError,
     Pattern,
@@ -268,6 +269,30 @@ def test_rounds_of_a_loop_count_a_team_as_one_turn(transcript: Any) -> None:
     assert (result.turns, result.rounds) == (4, 2)
     numbers = [(1, 1), *[(1, 2)] * len(inner), (2, 3), *[(2, 4)] * len(inner)]
     assert [(each.round, each.turn) for each in result.contributions] == numbers
+
+
+@both_paths
+async def test_teams_that_speak_at_once_keep_their_words_together(use_async: bool) -> None:
+    roster = [
+        RosterEntry(name, block=inside(kind), transcript="all")
+        for name, kind in (("one", "graph"), ("two", "sequential"))
+    ]
+    pattern = round_robin(name="p", roster=roster, max_rounds=2, synthesizer=False, speak="at_once")
+    result = await run(pattern, use_async=use_async)
+    assert speakers(result) == ["one/x", "one/y", "two/x", "two/y"] * 2
+    assert [each.turn for each in result.contributions] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert (result.turns, result.rounds) == (4, 2)
+
+
+def test_a_member_of_a_team_is_no_member_of_the_outer_one_that_has_its_name() -> None:
+    roster = [RosterEntry("x", block=says("x")), openly(inside("sequential"))]
+    result = selector(
+        name="p", roster=roster, selector=lambda ctx: "x", max_turns=3, on_invalid="first"
+    ).run("go")
+    assert speakers(result) == ["x", "team/x", "team/y", "x"]
+    edges = [Edge("x", "team", lambda ctx: len(ctx.contributions) < 2), Edge("team", "x")]
+    looped = graph(name="p", roster=roster, edges=edges, max_turns=9).run("go")
+    assert speakers(looped) == ["x", "team/x", "team/y", "x"]
 
 
 @pytest.mark.parametrize(("transcript", "block"), [("all", says("x")), ("some", None)])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -515,6 +519,25 @@ def test_an_invalid_answer_that_was_raised_can_be_asked_for_again() -> None:
     assert speakers(pattern.resume("t")) == ["a", "b", "c"]
 
 
+SCRIPT = Path(__file__).with_name("crash_team.py")
+
+
+@pytest.mark.parametrize("kill_at", ["to-a", "a", "to-b", "c", "save2", "save3", "save5"])
+def test_a_process_killed_while_it_selects_or_speaks_repeats_neither(
+    tmp_path: Path, kill_at: str
+) -> None:
+    def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+        files = [str(tmp_path / "runs.db"), str(tmp_path / "effects")]
+        command = [sys.executable, str(SCRIPT), *files, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert start("run", "selector", kill_at).returncode == -signal.SIGKILL
+    resumed = start("resume", "selector")
+    assert resumed.stderr == ""
+    assert (tmp_path / "effects").read_text().split() == ["to-a", "a", "to-b", "b", "to-c", "c"]
+    assert resumed.stdout.strip() == "said by a, said by b, said by c"
+
+
 # Stopping
 
 
@@ -632,6 +655,13 @@ def test_each_choice_is_told_before_its_turn() -> None:
         (kind.__name__, name, turn) for turn, name in enumerate("cab", 1) for kind in kept
     ]
     assert isinstance(seen[-1], events.RunCompleted)
+
+
+def test_repr_shows_the_definition_on_one_line() -> None:
+    shown = repr(team("ab", selector=picks("a"), edges=[Edge("a", "b")], can_stop=True))
+    for part in ("selector(name='team'", "roster=['a', 'b']", "max_turns=3", "'a' -> 'b'"):
+        assert part in shown
+    assert "can_stop=True" in shown
 
 
 # Definition
