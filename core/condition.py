@@ -49,6 +49,11 @@ class Condition(ABC):
     def __invert__(self) -> Condition:
         return Not(self)
 
+    def __bool__(self) -> bool:
+        """Refuse `a or b` and `not a`, which would forget one of the two, and hold always."""
+        msg = f"{self!r} is no truth value: combine conditions with |, & and ~, not or, and, not"
+        raise TypeError(msg)
+
 
 @dataclass(frozen=True)
 class _Function(Condition):

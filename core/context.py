@@ -63,8 +63,8 @@ class Context:
     """
 
     __slots__ = (
-        *("_abandoned", "_config", "_lender", "_source"),
-        *("acts", "agent_name", "meter", "read_only", "state"),
+        *("_abandoned", "_acts", "_config", "_lender", "_source"),
+        *("agent_name", "meter", "read_only", "state"),
     )
 
     def __init__(self, source: Source, agent_name: str = "", round: int = 1, turn: int = 1) -> None:
@@ -76,8 +76,7 @@ class Context:
         """`.round`, `.turn`, `.referee_critiques`."""
         self.meter = Meter()
         """Counts the tokens of this turn."""
-        self.acts = Acts()
-        """What is done in this turn besides speaking."""
+        self._acts: Acts | None = None
         self._abandoned = False
         self._lender: Context | None = None
         self.read_only = False
@@ -119,14 +118,25 @@ class Context:
         self._abandoned = given_up
 
     @property
+    def acts(self) -> Acts:
+        """What is done in this turn besides speaking."""
+        if self._acts is None:
+            self._acts = Acts()
+        return self._acts
+
+    @acts.setter
+    def acts(self, acts: Acts) -> None:
+        self._acts = acts
+
+    @property
     def termination(self) -> str | None:
         """The response with which the member ended its team in this turn, if it did."""
-        return self.acts.termination
+        return None if self._acts is None else self._acts.termination
 
     @property
     def tools_called(self) -> Sequence[str]:
         """The names of the tools that were called in this turn, in order."""
-        return self.acts.tools
+        return () if self._acts is None else self._acts.tools
 
     @property
     def goal(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -19,7 +20,7 @@ from langgraph.pregel.protocol import PregelProtocol
 
 from flowcompose.core.acts import TERMINATED, Acts
 from flowcompose.core.context import Context
-from flowcompose.core.errors import RunError
+from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.handover import handing, handover
 from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.pattern_graph import PatternGraph
@@ -39,6 +40,9 @@ AnyGraph = PregelProtocol[Any, Any, Any, Any]
 
 _STEPS = 10_000
 """Supersteps of a member's graph, which is about the engine's own default."""
+
+_BEING_MADE: ContextVar[tuple[HasGraph, ...]] = ContextVar("flowcompose_made", default=())
+"""The objects whose graphs are being made, outermost first."""
 
 _DELIVER = "The panel is finished. Give its deliverable."
 
@@ -64,6 +68,25 @@ class HasGraph(Protocol):
     def as_graph(self) -> AnyGraph:
         """Give the graph."""
         ...
+
+
+def graph_of(given: HasGraph) -> AnyGraph:
+    """Give the graph of an object that makes one, which must not be inside of that.
+
+    Raises:
+        DefinitionError: It is, or something inside of it is; the error prints the circle.
+    """
+    around = _BEING_MADE.get()
+    names = [str(getattr(each, "name", None) or type(each).__name__) for each in (*around, given)]
+    if any(each is given for each in around):
+        first = next(at for at, each in enumerate(around) if each is given)
+        circle = " -> ".join(names[first:])
+        raise DefinitionError(names[first], [f"it contains itself: {circle}"])
+    token = _BEING_MADE.set((*around, given))
+    try:
+        return given.as_graph()
+    finally:
+        _BEING_MADE.reset(token)
 
 
 class GraphBlock:

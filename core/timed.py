@@ -1,4 +1,4 @@
-"""A block with a time limit, on both paths."""
+"""A block with a time limit, on both paths; and a function with a thread of its own."""
 
 from __future__ import annotations
 
@@ -51,13 +51,34 @@ class TimedBlock:
 
     async def _waited_for(self, value: Any, ctx: Context) -> Any:
         """Run a plain function in a thread of its own: late ones must not fill the loop's pool."""
-        block = self._block
-        if isinstance(block, FunctionBlock) and not block.async_only:
-            return await asyncio.wrap_future(_in_thread(lambda: block.run(value, ctx)))
-        return await block.arun(value, ctx)
+        return await threaded(self._block).arun(value, ctx)
 
     def _late(self) -> str:
         return f"no answer within {self._seconds:g} s (turn_timeout)"
+
+
+class _ThreadedBlock:
+    """A plain function that on the async path has a thread of its own."""
+
+    async_only = False
+
+    def __init__(self, block: FunctionBlock) -> None:
+        self.name = block.name
+        self._block = block
+
+    def run(self, value: Any, ctx: Context) -> Any:
+        """Call the function."""
+        return self._block.run(value, ctx)
+
+    async def arun(self, value: Any, ctx: Context) -> Any:
+        """Call the function in its thread; the loop's pool has a few, which others wait for."""
+        return await asyncio.wrap_future(_in_thread(lambda: self._block.run(value, ctx)))
+
+
+def threaded(block: Block) -> Block:
+    """Give `block` such that it never waits for a thread of the event loop's pool."""
+    plain = isinstance(block, FunctionBlock) and not block.async_only
+    return _ThreadedBlock(block) if plain else block
 
 
 def _in_thread(call: Callable[[], Any]) -> Future[Any]:

@@ -14,6 +14,7 @@ from flowcompose.core.calling import called_by
 from flowcompose.core.context import Context
 from flowcompose.core.functions import is_async
 from flowcompose.core.stream import emit
+from flowcompose.core.tools import is_terminate
 
 
 class Called(NamedTuple):
@@ -41,7 +42,7 @@ class Toolbox:
     def __init__(self, tools: Sequence[BaseTool]) -> None:
         self.tools = list(tools)
         self._by_name: Mapping[str, BaseTool] = {each.name: each for each in tools}
-        self._ending = frozenset(each.name for each in tools if _ends_team(each))
+        self._ending = frozenset(each.name for each in tools if is_terminate(each))
 
     @property
     def async_tools(self) -> tuple[str, ...]:
@@ -135,12 +136,6 @@ class Toolbox:
         message = answer if isinstance(answer, ToolMessage) else _answered(call, answer)
         emit("tool_returned", ctx, tool=call["name"], text=message.text, status=message.status)
         return message
-
-
-def _ends_team(tool: BaseTool) -> bool:
-    from flowcompose.core.terminate import Terminate  # a millisecond, which only tools cost
-
-    return isinstance(tool, Terminate)
 
 
 def _only_async(found: BaseTool) -> bool:

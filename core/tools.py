@@ -84,6 +84,15 @@ def problems_of_tools(tools: object) -> list[str]:
     return problems + [f"tools: duplicate tool name {name!r}" for name in twice]
 
 
+def is_terminate(given: object) -> bool:
+    """Say whether this is the tool `terminate`, which ends a team."""
+    if not isinstance(given, BaseTool):
+        return False
+    from flowcompose.core.terminate import Terminate  # a millisecond, which only tools cost
+
+    return isinstance(given, Terminate)
+
+
 def __getattr__(name: str) -> object:
     """Load `terminate` when it is first asked for: making a tool takes a millisecond."""
     if name == "terminate":

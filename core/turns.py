@@ -25,7 +25,8 @@ class Selection(TypedDict, total=False):
 
 def turns_in(entries: Sequence[Mapping[str, Any]], failures: Sequence[Mapping[str, Any]]) -> int:
     """Say how many turns were taken: both logs are in the order of turns."""
-    return max((log[-1]["turn"] for log in (entries, failures) if log), default=0)
+    last: int = entries[-1]["turn"] if entries else 0
+    return max(last, failures[-1]["turn"]) if failures else last
 
 
 class Together(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Self
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -47,11 +48,13 @@ class Tokens(BaseModel):
     @classmethod
     def total(cls, parts: Iterable[Mapping[str, int] | None]) -> Tokens:
         """Add up usages in their state form; None and empty ones count as nothing."""
-        sums = dict.fromkeys(cls.model_fields, 0)
-        for part in parts:
-            for name, tokens in (part or {}).items():
-                sums[name] += tokens
-        return Tokens(**sums)
+        counted = [_COLUMNS(part) for part in parts if part]
+        sums = map(sum, zip(*counted, strict=True)) if counted else (0, 0, 0, 0)
+        return Tokens(**dict(zip(_NAMES, sums, strict=True)))
+
+
+_NAMES = tuple(Tokens.model_fields)
+_COLUMNS = itemgetter(*_NAMES)
 
 
 class Usage(Tokens):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable
 from typing import Any
 
 from langgraph.constants import END
@@ -11,6 +11,7 @@ from langgraph.types import Command
 
 from flowcompose.core.asking import Asking, adecide, ask_condition, decide
 from flowcompose.core.conditions import Condition
+from flowcompose.core.context import Context
 from flowcompose.core.errors import RunError
 from flowcompose.core.explain import explain
 from flowcompose.core.node import Goto
@@ -46,7 +47,9 @@ class Conclusion:
         self._raise_fault(view)
         now = view.after(update)
         try:
-            decision = decide(self._deciding(now, spoke))
+            decision = self._decided(now, spoke)
+            if not isinstance(decision, (Speak, Choose, Stop)):
+                decision = decide(decision)
         except Exception as error:
             return self._undecided(view, update, error)
         return self.go(decision, view, update, now)
@@ -56,7 +59,9 @@ class Conclusion:
         self._raise_fault(view)
         now = view.after(update)
         try:
-            decision = await adecide(self._deciding(now, spoke))
+            decision = self._decided(now, spoke)
+            if not isinstance(decision, (Speak, Choose, Stop)):
+                decision = await adecide(decision)
         except Exception as error:
             return self._undecided(view, update, error)
         return self.go(decision, view, update, now)
@@ -83,39 +88,47 @@ class Conclusion:
         return Command(update={**update, **now.ledger.closing(), **finish(now)}, goto=END)
 
     def _speak(self, decision: Speak, update: Update, now: View) -> Goto:
-        names = decision.names
-        if self.plan.schedule.keeps_selection:
-            selection = Selection(speakers=list(names), reason=decision.reason)
-            if len(names) > 1:
-                selection["after"] = now.turns
-            if decision.memo is not None:
-                selection["memo"] = decision.memo
-            update = {**update, "selection": selection}
-        nodes = [self.plan.nodes[name] for name in names]
-        return Command(update=update, goto=nodes if len(nodes) > 1 else nodes[0])
+        nodes = self.plan.nodes
+        if self.plan.keeps_selection:
+            update = {**update, "selection": _kept(decision, now)}
+        if len(decision.names) == 1:
+            return Command(update=update, goto=nodes[decision.names[0]])
+        return Command(update=update, goto=[nodes[name] for name in decision.names])
 
-    def _deciding(self, now: View, spoke: tuple[str, ...]) -> Asking[Decision]:
-        schedule, ctx = self.plan.schedule, now.decision_context(now.turns)
+    def _decided(self, now: View, spoke: tuple[str, ...]) -> Decision | Asking[Decision]:
+        """Decide; where something has to be asked for it, give a generator that does."""
+        schedule, turn = self.plan.schedule, now.turns
+        ctx = now.decision_context(turn)
         if (ended := schedule.ended(ctx)) is not None:
             return ended
-        if (condition := self._due(now.turns)) is not None:
-            try:
-                fired: Condition | None = yield ask_condition(condition, ctx)
-            except GraphBubbleUp:
-                raise
-            except Exception as error:
-                raise _Unasked from error
-            if fired is not None:
-                return Stop(reason="terminate_when", by=repr(fired))
-        decision = schedule.after(spoke, ctx, now.selection.get("memo"))
-        if isinstance(decision, Generator):
-            decision = yield from decision
-        return decision
+        condition, memo = self._due(turn), now.selection.get("memo")
+        if condition is None:
+            return schedule.after(spoke, ctx, memo)
+        return self._unless(condition, lambda: schedule.after(spoke, ctx, memo), ctx)
+
+    def _unless(
+        self, condition: Condition, choice: Callable[[], Decision | Asking[Decision]], ctx: Context
+    ) -> Asking[Decision]:
+        """Stop if the condition holds, else make the choice."""
+        try:
+            fired: Condition | None = yield ask_condition(condition, ctx)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            raise _Unasked from error
+        if fired is not None:
+            return Stop(reason="terminate_when", by=repr(fired))
+        decision = choice()
+        if isinstance(decision, (Speak, Choose, Stop)):
+            return decision
+        return (yield from decision)
 
     def _due(self, turn: int) -> Condition | None:
         """The condition, if this is a moment to ask it."""
-        due = self.plan.ask == "turn" or self.plan.ends_round(turn)
-        return self.plan.terminate if due or self.plan.schedule.turns_per_round is None else None
+        plan = self.plan
+        if plan.ask == "turn" or plan.per_round is None or plan.ends_round(turn):
+            return plan.terminate
+        return None
 
     def _undecided(self, view: View, update: Update, error: Exception) -> Goto:
         """Keep the turn, and let the second pass raise; in it an interrupt is the engine's."""
@@ -148,3 +161,13 @@ class Conclusion:
         fault = view.state.get("fault")
         if fault is not None:
             raise fault
+
+
+def _kept(decision: Speak, now: View) -> Selection:
+    """What the state holds of who speaks next."""
+    selection = Selection(speakers=list(decision.names), reason=decision.reason)
+    if len(decision.names) > 1:
+        selection["after"] = now.turns
+    if decision.memo is not None:
+        selection["memo"] = decision.memo
+    return selection

@@ -77,6 +77,7 @@ def create_roster_agent(
         uses=uses,
         tools=tools,
         retry=retry,
+        may_end=True,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from flowcompose.core.conditions import Condition
 from flowcompose.core.retry import Retry
 from flowcompose.core.untyped import items_of, mapping_of
+from flowcompose.patterns.turn_loop.edges import Edge
 from flowcompose.patterns.turn_loop.plan import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 
@@ -29,8 +30,11 @@ def _short(value: object) -> str:
         return f"[{', '.join(map(_short, items))}]"
     if isinstance(value, RosterEntry):
         return repr(value.name)
-    if mapping is not None and "name" in mapping:
-        return repr(mapping["name"])
+    if isinstance(value, Edge):
+        return str(value)
+    if mapping is not None:
+        inner = (f"{key!r}: {_short(each)}" for key, each in mapping.items())
+        return repr(mapping["name"]) if "name" in mapping else f"{{{', '.join(inner)}}}"
     named = getattr(value, "__name__", None) or getattr(value, "name", None)
     if isinstance(named, str):
         return named

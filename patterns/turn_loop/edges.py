@@ -121,5 +121,8 @@ def _read(problems: Problems, given: Any, number: int) -> Way | None:
 def async_ways(ways: Sequence[Way]) -> tuple[str, ...]:
     """Say which edges only work with `arun`."""
     return tuple(
-        f"edge {way} ({part})" for way in ways if way.when for part in way.when.async_parts
+        f"edge {way} ({part})"
+        for way in ways
+        if way.when is not None
+        for part in way.when.async_parts
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -20,7 +20,7 @@ from flowcompose.core.results import Stop
 from flowcompose.patterns.turn_loop.conclude import Conclusion
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
-from flowcompose.patterns.turn_loop.schedule import Decision
+from flowcompose.patterns.turn_loop.schedule import Choose, Decision, Speak
 from flowcompose.patterns.turn_loop.state import reset_of
 from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.writes import WRITES
@@ -60,7 +60,7 @@ class InitStep:
 
     def _deciding(self, view: View) -> Asking[Decision]:
         decision = self.plan.schedule.first(view.decision_context(1))
-        if isinstance(decision, Generator):
+        if not isinstance(decision, (Speak, Choose, Stop)):
             decision = yield from decision
         return decision
 

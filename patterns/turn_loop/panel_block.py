@@ -18,7 +18,7 @@ from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.models import CHAT, ModelLike
 from flowcompose.core.prompt import Prompt, Text, problems_of_text
 from flowcompose.core.retry import Retry
-from flowcompose.core.tools import ToolLike
+from flowcompose.core.tools import ToolLike, is_terminate
 from flowcompose.patterns.turn_loop import prompts
 
 _PANEL = prompts.Process("Everybody reads everything that was said before.")
@@ -56,6 +56,7 @@ def panel_block(
     default_model: str = CHAT,
     stream: bool = True,
     reads_transcript: bool = True,
+    may_end: bool = False,
 ) -> Generator:
     """Make a generator whose request is the panel's, but for its last message.
 
@@ -71,12 +72,18 @@ def panel_block(
         default_model: The name of the model to take where nothing names one.
         stream: Whether its tokens are for others to see.
         reads_transcript: Whether the transcript is sent; not, if the last message holds it.
+        may_end: Whether it is a member, who may be given `terminate`; nobody else is.
     """
     problems = Problems(f"block {name!r}")
     for argument, text in extras.items():
         problems.extend(problems_of_text(argument, text))
     problems.extend(problems_of_generator(None, None, model, output_schema, tools, uses))
     problems.raise_if_any()
+    if not may_end:
+        tools, uses = (
+            _without_terminate(tools),
+            [replace(use, tools=_without_terminate(use.tools)) for use in uses],
+        )
     extra = Prompt(*extras.values(), *(u.instructions for u in uses), *(u.context for u in uses))
 
     def messages(value: Any, ctx: Context) -> list[BaseMessage]:
@@ -103,6 +110,10 @@ def panel_block(
         stream=stream,
         default_model=default_model,
     )
+
+
+def _without_terminate(tools: Sequence[ToolLike]) -> tuple[ToolLike, ...]:
+    return tuple(each for each in tools if not is_terminate(each))
 
 
 def _panel_prompt(value: Any, ctx: Context) -> str:

@@ -93,15 +93,32 @@ class Plan:
     speaks_output: bool = False
     """Whether the output is a message of its own also where no synthesizer made it."""
 
-    @property
+    # Read several times a turn: a cached property is read as fast as a field.
+
+    @cached_property
     def name(self) -> str:
         """The pattern's name."""
         return self.panel.name
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The transcript's key in state."""
         return self.panel.accessor_key
+
+    @cached_property
+    def per_round(self) -> int | None:
+        """How many turns make a round, where there are rounds."""
+        return self.schedule.turns_per_round
+
+    @cached_property
+    def has_user_resources(self) -> bool:
+        """Whether there is something to be read from the store, and written to it."""
+        return any(each.scope == "user" for each in self.resources.values())
+
+    @cached_property
+    def keeps_selection(self) -> bool:
+        """Whether a run keeps in its state what was decided about who speaks."""
+        return self.schedule.keeps_selection
 
     @cached_property
     def nodes(self) -> dict[str, str]:
@@ -162,7 +179,7 @@ class Plan:
             for tool in block.async_tools
         )
         named += self.schedule.async_parts
-        conditions = self.terminate.async_parts if self.terminate else ()
+        conditions = () if self.terminate is None else self.terminate.async_parts
         return named + tuple(f"terminate_when ({each})" for each in conditions)
 
     @property
@@ -178,17 +195,17 @@ class Plan:
 
     def round_of(self, turn: int) -> int:
         """The round that a turn belongs to, both counted from 1."""
-        per_round = self.schedule.turns_per_round
+        per_round = self.per_round
         return 1 if per_round is None else (turn - 1) // per_round + 1
 
     def rounds_after(self, turns: int) -> int:
         """The rounds that are finished after so many turns."""
-        per_round = self.schedule.turns_per_round
+        per_round = self.per_round
         return 0 if per_round is None else turns // per_round
 
     def ends_round(self, turn: int) -> bool:
         """Whether every member has spoken once more with this turn."""
-        per_round = self.schedule.turns_per_round
+        per_round = self.per_round
         return per_round is not None and turn % per_round == 0
 
 

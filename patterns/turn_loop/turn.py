@@ -10,9 +10,10 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from flowcompose.core.context import Context
+from flowcompose.core.graph_block import GraphBlock
 from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
-from flowcompose.core.timed import TimedBlock
+from flowcompose.core.timed import TimedBlock, threaded
 from flowcompose.core.turns import together_in, turn_of
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
 from flowcompose.patterns.turn_loop.failed import (
@@ -36,21 +37,24 @@ class TurnStep:
         self.plan = plan
         self.member = member
         self.name = member.name
-        limit = plan.turn_timeout
-        self.block = TimedBlock(member.block, limit) if limit is not None else member.block
+        self.may_share = member.name in plan.schedule.together
+        limit, block = plan.turn_timeout, member.block
+        own = threaded(block) if self.may_share else block
+        self.block = own if limit is None else TimedBlock(block, limit)
+        self.is_team = isinstance(block, GraphBlock) and block.program is not None
         self.conclusion = Conclusion(plan, plan.nodes[member.name])
 
     def run(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Speak on the sync path."""
-        view = View(self.plan, snapshot(state, self.plan.key), config)
+        view = View(self.plan, self._seen(state), config)
         if state.get("undecided"):
-            view.ledger.load()
+            view.load()
             return self.conclusion.run(view, {}, (self.name,))
         ctx = view.context(self.name, turn_of(self.name, state, self.plan.key))
         try:
-            view.ledger.load()
+            view.load()
             update = self._said(self.block.run(view.turn_input(ctx), ctx), view, ctx)
-            view.ledger.save()
+            view.save()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -60,15 +64,15 @@ class TurnStep:
 
     async def arun(self, state: Mapping[str, Any], config: RunnableConfig) -> Goto:
         """Speak on the async path."""
-        view = View(self.plan, snapshot(state, self.plan.key), config)
+        view = View(self.plan, self._seen(state), config)
         if state.get("undecided"):
-            await view.ledger.aload()
+            await view.aload()
             return await self.conclusion.arun(view, {}, (self.name,))
         ctx = view.context(self.name, turn_of(self.name, state, self.plan.key))
         try:
-            await view.ledger.aload()
+            await view.aload()
             update = self._said(await self.block.arun(view.turn_input(ctx), ctx), view, ctx)
-            await view.ledger.asave()
+            await view.asave()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -77,10 +81,11 @@ class TurnStep:
         return early or await self.conclusion.arun(view, update, (self.name,))
 
     def _said(self, value: Any, view: View, ctx: Context) -> Update:
-        heard = value if ctx.termination is None else ctx.termination
+        nothing = "" if value is None and self.is_team else value  # a team may come to nothing
+        heard = nothing if ctx.termination is None else ctx.termination
         spoken = self.plan.listener.hear(heard, self.name, ctx)
         entries = entries_of(spoken, self.member, ctx, view.started_at)
-        return {self.plan.key: entries, **view.ledger.update()}
+        return {self.plan.key: entries, **view.written}
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
         """Note the failure; one that is to end the run waits for those who speak at once."""
@@ -97,8 +102,7 @@ class TurnStep:
         """Route where there is nothing to decide in this step, or nothing left to decide."""
         if self._is_together(view):
             return Command(update=update, goto=self.plan.join_node)
-        stop = self._stop(update, ctx)
-        if stop is not None:
+        if (stop := self._stop(update, ctx)) is not None:
             return self.conclusion.go(stop, view, update, view.after(update))
         if self.plan.referee is not None and self.plan.ends_round(ctx.state.turn):
             return Command(update=update, goto=self.plan.referee_node)
@@ -112,4 +116,7 @@ class TurnStep:
         return None
 
     def _is_together(self, view: View) -> bool:
-        return together_in(view.state) is not None
+        return self.may_share and together_in(view.state) is not None
+
+    def _seen(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        return snapshot(state, self.plan.key) if self.may_share else state

@@ -35,7 +35,7 @@ _NO_SELECTION = Selection()
 class View:
     """Reads state, with an update laid over it that the engine has not applied yet."""
 
-    __slots__ = ("config", "ledger", "plan", "started_at", "state", "update")
+    __slots__ = ("_first", "_ledger", "config", "plan", "started_at", "state", "update")
 
     def __init__(
         self,
@@ -43,24 +43,57 @@ class View:
         state: Mapping[str, Any],
         config: RunnableConfig,
         update: Mapping[str, Any] = _NOTHING,
-        ledger: Ledger | None = None,
+        first: View | None = None,
     ) -> None:
         self.plan = plan
         self.state = state
         self.config = config
         self.update = update
-        self.ledger = ledger or Ledger(
-            plan.resources,
-            state.get(WRITES),
-            config,
-            {plan.key: state.get(plan.key) or ()},
-            program=plan,
-        )
         self.started_at = time.time()
+        self._first = first or self
+        self._ledger: Ledger | None = None
 
     def after(self, update: Mapping[str, Any]) -> View:
         """The run as it is once `update` has been applied."""
-        return View(self.plan, self.state, self.config, update, self.ledger)
+        return View(self.plan, self.state, self.config, update, self._first)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The resources of the step, one for all views of it; made when something asks for it."""
+        first = self._first
+        if first._ledger is None:
+            plan, state = first.plan, first.state
+            said = {plan.key: state.get(plan.key) or ()}
+            first._ledger = Ledger(
+                plan.resources, state.get(WRITES), first.config, said, program=plan
+            )
+        return first._ledger
+
+    def load(self) -> None:
+        """Read the user's resources, before the step's block runs; most patterns have none."""
+        if self.plan.has_user_resources:
+            self.ledger.load()
+
+    async def aload(self) -> None:
+        """`load` on the async path."""
+        if self.plan.has_user_resources:
+            await self.ledger.aload()
+
+    def save(self) -> None:
+        """Write what was written to the user's resources."""
+        if self.plan.has_user_resources:
+            self.ledger.save()
+
+    async def asave(self) -> None:
+        """`save` on the async path."""
+        if self.plan.has_user_resources:
+            await self.ledger.asave()
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """The part of the node's update that is written to resources."""
+        ledger = self._first._ledger
+        return {} if ledger is None else ledger.update()
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -98,7 +131,7 @@ class View:
     @property
     def run_started_at(self) -> float:
         """When the run began, in seconds since 1970."""
-        return self.request.get("started_at") or time.time()
+        return self.request.get("started_at") or self.started_at
 
     @property
     def rounds(self) -> int:
@@ -108,10 +141,9 @@ class View:
     @property
     def turns(self) -> int:
         """Turns that were taken."""
-        logs = (self.state, self.update)
-        return max(
-            turns_in(log.get(self.plan.key) or (), log.get("failures") or ()) for log in logs
-        )
+        key, new, old = self.plan.key, self.update, self.state
+        added = turns_in(new.get(key) or (), new.get("failures") or ()) if new else 0
+        return added or turns_in(old.get(key) or (), old.get("failures") or ())
 
     @property
     def request(self) -> Request:
@@ -191,7 +223,7 @@ class View:
     def unstreamed(self) -> View:
         """The same moment, for a block whose tokens are nobody's to see."""
         tags = [*(self.config.get("tags") or []), TAG_NOSTREAM]
-        return View(self.plan, self.state, {**self.config, "tags": tags}, self.update, self.ledger)
+        return View(self.plan, self.state, {**self.config, "tags": tags}, self.update, self._first)
 
     def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
         """The config under which this turn calls models: it says who asks, and when."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,7 +43,12 @@ class InitNode:
     def _open(self, view: FlowView) -> Goto:
         taken = take(self.plan, view.state, take_given(view.config, self.plan))
         kept = self._kept(taken.value, view)
-        request = FlowRequest(goal=taken.goal, history=taken.history, input=kept.get("value"))
+        request = FlowRequest(
+            goal=taken.goal,
+            history=taken.history,
+            input=kept.get("value"),
+            started_at=time.time(),
+        )
         if problems := model_problems_of(self.plan.ops, view.context("")):
             raise DefinitionError(repr(self.plan.name), problems)
         live = {**kept["live"], "input": taken.value}
