@@ -77,8 +77,9 @@ class _ThreadedBlock:
 
 def threaded(block: Block) -> Block:
     """Give `block` such that it never waits for a thread of the event loop's pool."""
-    plain = isinstance(block, FunctionBlock) and not block.async_only
-    return _ThreadedBlock(block) if plain else block
+    if isinstance(block, FunctionBlock) and not block.async_only:
+        return _ThreadedBlock(block)
+    return block
 
 
 def _in_thread(call: Callable[[], Any]) -> Future[Any]:

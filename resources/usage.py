@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Self
 
@@ -54,7 +54,7 @@ class Tokens(BaseModel):
 
 
 _NAMES = tuple(Tokens.model_fields)
-_COLUMNS = itemgetter(*_NAMES)
+_COLUMNS: Callable[[Mapping[str, int]], tuple[int, ...]] = itemgetter(*_NAMES)
 
 
 class Usage(Tokens):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from flowcompose.core.errors import SelectorError
 from flowcompose.core.explain import explain
 from flowcompose.core.functions import describe, is_async
 from flowcompose.core.results import Stop
-from flowcompose.core.untyped import engine, items_of
+from flowcompose.core.untyped import items_of
 from flowcompose.patterns.selector._ruling import OnNoTransition, Ruling
 from flowcompose.patterns.turn_loop.caps import cap_reached
 from flowcompose.patterns.turn_loop.edges import Way, async_ways
@@ -75,8 +75,8 @@ class SelectorSchedule(Schedule):
 
     def _candidates(self, function: Function, ctx: Context) -> Asking[tuple[str, ...]]:
         given = yield from self._asked(function, "candidates", ctx.state.turn, ctx)
-        is_set = isinstance(given, Set)
-        names = sorted(engine(given), key=str) if is_set else items_of(given)
+        unordered = type(given) in (set, frozenset)  # whose order is another in each process
+        names = sorted(given, key=str) if unordered else items_of(given)
         unknown = [name for name in names or () if name not in self.names]
         if names is None or unknown:
             msg = f"candidates ({describe(function)}) must give a list of members, got {given!r}"

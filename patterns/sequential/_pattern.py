@@ -10,7 +10,7 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
 from flowcompose.core.capability import Capability
-from flowcompose.core.conditions import Condition, Predicate
+from flowcompose.core.condition import Condition, Predicate
 from flowcompose.core.models import CHAT, ModelLike
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.prompt import Text

@@ -18,10 +18,8 @@ from flowcompose.patterns.turn_loop.init import InitStep
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.program import LoopProgram
 from flowcompose.patterns.turn_loop.referee import REFEREE, RefereeStep
-from flowcompose.patterns.turn_loop.select import SELECTOR, SelectStep
 from flowcompose.patterns.turn_loop.state import Kept, state_schemas
 from flowcompose.patterns.turn_loop.synthesizer import SYNTHESIZER, SynthesizerStep
-from flowcompose.patterns.turn_loop.together import JoinStep
 from flowcompose.patterns.turn_loop.turn import TurnStep
 
 
@@ -59,9 +57,13 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
             ends = self._after(plan.members[-1].name)
             self._add(plan.referee_node, RefereeStep(plan, plan.referee), REFEREE, REFEREE, ends)
         if plan.schedule.together:
+            from flowcompose.patterns.turn_loop.together import JoinStep
+
             kind = "join" if plan.schedule.draws_join else UNDRAWN
             self._add(plan.join_node, JoinStep(plan), kind, "", self._after_join())
         if plan.selector is not None:
+            from flowcompose.patterns.turn_loop.select import SELECTOR, SelectStep
+
             ends = [plan.nodes[member.name] for member in plan.members]
             asked = plan.selector.wrapped
             graph = asked.graph if isinstance(asked, GraphBlock) else None
@@ -93,7 +95,7 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
     ) -> None:
         """Add a node that says in its metadata who speaks in it."""
         visible = kind != SYNTHESIZER or self.plan.visibility.client
-        hidden = kind in (REFEREE, SELECTOR) or not visible
+        hidden = kind in (REFEREE, "selector") or not visible
         mark = NodeMark(kind, node, self.plan.schedule.turns_per_round, self.plan.key, hidden)
         metadata = {"pattern": self.plan.name, NODE: mark.write()}
         if agent_name:

@@ -10,7 +10,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from flowcompose.core.asking import Asking, adecide, ask_condition, decide
-from flowcompose.core.conditions import Condition
+from flowcompose.core.condition import Condition
 from flowcompose.core.context import Context
 from flowcompose.core.errors import RunError
 from flowcompose.core.explain import explain

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowcompose.core.blocks import Block
-from flowcompose.core.conditions import as_condition
+from flowcompose.core.condition import as_condition
 from flowcompose.core.definition import Problems
 from flowcompose.core.models import CHAT
 from flowcompose.core.panel import DEFAULT_KEY, MemberInfo, Panel

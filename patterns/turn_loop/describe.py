@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from flowcompose.core.conditions import Condition
+from flowcompose.core.condition import Condition
 from flowcompose.core.retry import Retry
 from flowcompose.core.untyped import items_of, mapping_of
-from flowcompose.patterns.turn_loop.edges import Edge
 from flowcompose.patterns.turn_loop.plan import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 
@@ -30,8 +29,6 @@ def _short(value: object) -> str:
         return f"[{', '.join(map(_short, items))}]"
     if isinstance(value, RosterEntry):
         return repr(value.name)
-    if isinstance(value, Edge):
-        return str(value)
     if mapping is not None:
         inner = (f"{key!r}: {_short(each)}" for key, each in mapping.items())
         return repr(mapping["name"]) if "name" in mapping else f"{{{', '.join(inner)}}}"
@@ -40,5 +37,7 @@ def _short(value: object) -> str:
         return named
     if isinstance(value, (str, int, float, Condition, Visibility, Retry)):
         return repr(value)
+    if type(value).__module__.startswith("flowcompose."):  # as edges are, which not all load
+        return str(value)
     model = getattr(value, "model_name", None)  # never all of a model: it holds keys
     return f"{type(value).__name__}({model or ''!s})"

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.asking import Asking, ask_condition
-from flowcompose.core.conditions import Condition, Predicate, as_condition
+from flowcompose.core.condition import Condition, Predicate, as_condition
 from flowcompose.core.context import Context
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import RunError

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.capability import Capability
-from flowcompose.core.conditions import Condition, Predicate
+from flowcompose.core.condition import Condition, Predicate
 from flowcompose.core.definition import Problems
 from flowcompose.core.generator_checks import problems_of_generator
 from flowcompose.core.models import ModelLike, problems_of_model

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from flowcompose.core.blocks import Block
-from flowcompose.core.conditions import Condition
+from flowcompose.core.condition import Condition
 from flowcompose.core.definition import Problems
 from flowcompose.core.generator import Generator
 from flowcompose.core.names import member_nodes, own_node
