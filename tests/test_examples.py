@@ -9,12 +9,16 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from examples import (
+    approval_chain,
+    banking_service,
     debate_panel,
     editorial_pipeline,
     editorial_review,
     nested_flows,
     pattern_as_node,
+    research_team,
     risk_panel,
+    team_of_teams,
 )
 from flowcompose.core.testing import ScriptedModel
 
@@ -173,6 +177,87 @@ def test_nested_flows_say_where_each_token_is_said() -> None:
     assert result.output == "Two changes, both handy."
     asked = next(call for call in model.calls if call.agent_name == "editor")
     assert asked.messages[-1].text == "- Handy, but mind it.\n- Handy, but mind it."
+
+
+def test_research_team_asks_its_selector_only_where_there_is_a_choice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = ScriptedModel(by_agent=research_team.SCRIPT)
+
+    result = research_team.main(model)
+
+    model.assert_complete()
+    assert [c.agent_name for c in result.contributions] == [
+        *("lead", "searcher", "reader"),
+        *("searcher", "reader", "writer"),
+    ]
+    assert (result.stop.reason, result.stop.by) == ("no_transition", "writer")
+    assert result.usage.selector.total_tokens > 0
+    printed = capsys.readouterr().out
+    assert "lead (exact): What moves the water" in printed
+    assert "reader (only_candidate): Two bulges" in printed
+    assert "searcher (tolerant): It pulls" in printed
+
+
+def test_approval_chain_goes_back_until_the_chair_approves() -> None:
+    model = ScriptedModel(by_agent=approval_chain.SCRIPT)
+
+    result = approval_chain.main(model)
+
+    model.assert_complete()
+    once = ["writer", "legal", "finance", "chair"]
+    assert [c.agent_name for c in result.contributions] == [*once, *once, "publisher"]
+    assert (result.stop.reason, result.turns) == ("completed", 9)
+    assert result.output == "Published: We refund within 30 days, up to 500."
+    finance = next(call for call in model.calls if call.agent_name == "finance")
+    assert not any("binds us" in message.text for message in finance.messages[1:-1])
+
+
+def test_approval_chain_ends_at_its_cap_if_the_chair_is_never_content() -> None:
+    model = ScriptedModel(lambda messages: {"approved": False, "why": "No."})
+
+    result = approval_chain.main(model)
+
+    assert (result.stop.reason, result.turns) == ("max_turns", 16)
+
+
+def test_banking_service_leaves_the_advisor_out_where_nothing_is_left_to_advise() -> None:
+    model = ScriptedModel(by_agent=banking_service.SCRIPT)
+
+    balance, both = banking_service.main(model, customer="c-18")
+
+    model.assert_complete()
+    assert [c.agent_name for c in balance.contributions] == ["router", "account-helper"]
+    assert (balance.stop.reason, balance.stop.by) == ("terminate_when", "only_accounts")
+    assert balance.output == "The balance is -40."
+    assert [c.agent_name for c in both.contributions] == [
+        *("router", "account-helper", "loan-advisor")
+    ]
+    assert both.stop.reason == "completed"
+
+
+def test_team_of_teams_tells_where_everything_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    model = ScriptedModel(by_agent=team_of_teams.SCRIPT)
+
+    result = team_of_teams.main(model)
+
+    model.assert_complete()
+    assert [c.agent_name for c in result.contributions] == ["desk", "chief", "desk", "chief"]
+    assert result.contributions[2].text == "Since 1858 ships have needed this light."
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "magazine > desk > writer: Lit in 1858, it is 38 metres high."
+    assert set(printed[1:3]) == {  # they speak at once, and either may be the first to be done
+        "magazine > desk > checks > dates: 1858 is right.",
+        "magazine > desk > checks > sums: 38 metres is right.",
+    }
+    assert printed[3:6] == [
+        "magazine > desk > checks ended: max_rounds",
+        "magazine > desk > editor: A light of 1858, 38 metres high.",
+        "magazine > desk ended: completed",
+    ]
+    assert printed[-1] == "magazine ended: completed"
+    second = [call for call in model.calls if call.agent_name == "writer"][1]
+    assert any("What is it good for?" in message.text for message in second.messages)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
