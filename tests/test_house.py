@@ -80,9 +80,10 @@ def test_the_error_tree_in_the_docs_names_every_error() -> None:
     assert _error_names() <= set(tree)
 
 
-def test_the_options_table_names_every_argument_with_its_default() -> None:
-    page = (ROOT / "docs" / "patterns" / "round_robin.md").read_text()
-    parameters = inspect.signature(flowcompose.round_robin).parameters.values()
+@pytest.mark.parametrize("pattern", ["round_robin", "sequential", "selector", "graph"])
+def test_the_options_table_names_every_argument_with_its_default(pattern: str) -> None:
+    page = (ROOT / "docs" / "patterns" / f"{pattern}.md").read_text()
+    parameters = inspect.signature(getattr(flowcompose, pattern)).parameters.values()
     rows = [f"| `{each.name}` | {_default(each)} |" for each in parameters]
     assert [row for row in rows if row not in page] == []
 
