@@ -21,7 +21,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from flowcompose.core.acts import TERMINATED, Acts
 from flowcompose.core.context import Context
 from flowcompose.core.errors import DefinitionError, RunError
-from flowcompose.core.handover import handing, handover
+from flowcompose.core.handover import Lasting, handing, handover
 from flowcompose.core.messages import goal_message, happenings
 from flowcompose.core.pattern_graph import PatternGraph
 from flowcompose.core.program import Program
@@ -29,7 +29,6 @@ from flowcompose.core.resource_use import ResourceMap, resources_of
 from flowcompose.core.stream import NODE
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import engine, mapping_of
-from flowcompose.resources.packed import packed_or_none
 from flowcompose.resources.resource import Resource
 from flowcompose.resources.structured_data import revive
 from flowcompose.resources.usage import Tokens
@@ -152,18 +151,22 @@ class GraphBlock:
         return self.program is not None and "packed_input" in self._keys
 
     def _given(self, value: Any, ctx: Context) -> dict[str, Any]:
-        said = [*happenings(ctx.contributions.raw, ctx.critiques, rounds=ctx.panel.has_rounds)]
         if self._takes_value:
-            session = dict(ctx.session.state)
-            packed = {"packed_input": packed_or_none(value)}
-            return {**packed, "messages": [*ctx.history], "session": session}
+            return {"messages": [*ctx.history], "session": dict(ctx.session.state)}
+        if self.program is not None:
+            return {"goal": ctx.goal, "session": dict(ctx.session.state)}
+        before = _before(ctx)
         if "goal" in self._keys:
-            session, before = dict(ctx.session.state), [*ctx.history, *said]
-            offered = {"goal": ctx.goal, "messages": before, "session": session}
+            offered = {"goal": ctx.goal, "messages": before, "session": dict(ctx.session.state)}
             return {key: given for key, given in offered.items() if key in self._keys}
         if isinstance(value, TurnInput):
             return {"messages": value.messages}
+        said = before[len(ctx.history) :]
         return {"messages": [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(_DELIVER)]}
+
+    def _lasting(self, value: Any, ctx: Context) -> Lasting | None:
+        """What the step hands over whenever it is at work, so that it need not be stored."""
+        return Lasting(value, _before(ctx))
 
     def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
         """The config for what runs inside, whose nodes are none of ours.
@@ -180,7 +183,10 @@ class GraphBlock:
         limit = max(config.get("recursion_limit") or 0, _STEPS)
         inner: RunnableConfig = {**config, "metadata": metadata, "recursion_limit": limit}
         inner = Acts().handed_down(inner)
-        return inner if program is None else handing(inner, program.deliverer, value)
+        if program is None:
+            return inner
+        lasting = self._lasting(value, ctx)
+        return handing(inner, program.deliverer, value, lasting=lasting)
 
     def _paid(self, error: RunError, ctx: Context) -> RunError:
         """Count what a run of ours has spent up to its failure."""
@@ -235,6 +241,12 @@ class GraphBlock:
             return revive(structured, values.get("output_class"))
         messages = _new_answers(values, given) or convert_to_messages(values.get("messages") or [])
         return str(messages[-1].text) if messages else values
+
+
+def _before(ctx: Context) -> list[BaseMessage]:
+    """All that was said before: outside of the run, and in it."""
+    said = happenings(ctx.contributions.raw, ctx.critiques, rounds=ctx.panel.has_rounds)
+    return [*ctx.history, *said]
 
 
 def _new_messages(output: dict[str, Any], given: dict[str, Any]) -> list[BaseMessage]:

@@ -7,9 +7,11 @@ objects themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 # The engine keeps what begins so out of checkpoints and traces.
@@ -26,12 +28,29 @@ class Handover:
     """The input, until it is taken."""
     made: list[Any] = field(default_factory=list[Any])
     """The deliverable, once it is made."""
+    lasting: Lasting | None = None
+    """What of the input is handed over again when the run is resumed."""
 
 
-def handing(config: RunnableConfig, program: object, *given: Any) -> RunnableConfig:
+class Lasting(NamedTuple):
+    """What a member is given by the pattern around it, whenever the member's node is at work.
+
+    It grows with the transcript, turn by turn. So no checkpoint of the member's own run holds
+    it: all of these together would grow with the square of the turns.
+    """
+
+    value: Any
+    """What a flow is given."""
+    history: Sequence[BaseMessage]
+    """What was said outside, as a pattern reads it."""
+
+
+def handing(
+    config: RunnableConfig, program: object, *given: Any, lasting: Lasting | None = None
+) -> RunnableConfig:
     """Give the config of a run that is handed its input, and hands over what it makes."""
-    configurable = {**(config.get("configurable") or {}), _KEY: Handover(program, [*given])}
-    return {**config, "configurable": configurable}
+    handed = Handover(program, [*given], lasting=lasting)
+    return {**config, "configurable": {**(config.get("configurable") or {}), _KEY: handed}}
 
 
 def handover(config: RunnableConfig) -> Handover | None:
@@ -47,6 +66,12 @@ def take_given(config: RunnableConfig, program: object) -> list[Any]:
         return []
     taken, found.given = found.given, []
     return taken
+
+
+def lasting_for(config: RunnableConfig, program: object) -> Lasting | None:
+    """Give what is handed to `program` anew each time that it goes on, if it is."""
+    found = handover(config)
+    return found.lasting if found is not None and found.program is program else None
 
 
 def hand_over(config: RunnableConfig, program: object, made: Any) -> None:

@@ -19,6 +19,8 @@ class Request(TypedDict):
     history: list[BaseMessage]
     started_at: NotRequired[float]
     """When the run began, in seconds since 1970; threads of older versions lack it."""
+    inherits: NotRequired[bool]
+    """Whether the history is that of a run around it, which hands it over with every turn."""
 
 
 def read_request(name: str, given: Mapping[str, Any]) -> Request:

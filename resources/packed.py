@@ -25,6 +25,9 @@ from flowcompose.resources.structured_data import find_class, from_json, name_of
 _MARK = "__flowcompose__"
 """The key that tells a packed value from a mapping of the user's."""
 
+HANDED_AGAIN = {_MARK: "handed again"}
+"""Stands for a value that no checkpoint need hold: it is handed over again after a resume."""
+
 _ATOMS = frozenset(
     {str, int, float, bool, type(None), bytes, Decimal, UUID}
     | {datetime.datetime, datetime.date, datetime.time, datetime.timedelta}

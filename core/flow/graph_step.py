@@ -11,6 +11,7 @@ from flowcompose.core.blocks import Block, BlockLike, as_block
 from flowcompose.core.context import Context
 from flowcompose.core.flow.rescued import Rescued
 from flowcompose.core.graph_block import AnyGraph, GraphBlock, input_keys, is_graph
+from flowcompose.core.handover import Lasting
 from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.resources.packed import packed_or_none
 
@@ -48,6 +49,10 @@ class GraphStep(GraphBlock):
         if mapping is not None and {"goal", "messages"} & set(mapping):
             return {"session": session, **mapping}
         raise TypeError(self._refusal("a text or a mapping with 'goal'", value))
+
+    def _lasting(self, value: Any, ctx: Context) -> Lasting | None:
+        """A step's value is stored: what it was made of need not be there any more."""
+        return None
 
     def _state_of(
         self, value: Any, mapping: dict[Any, Any] | None, history: list[BaseMessage]

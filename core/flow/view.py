@@ -14,13 +14,14 @@ from flowcompose.core.context import Context
 from flowcompose.core.errors import RunError
 from flowcompose.core.flow.plan import FlowPlan
 from flowcompose.core.flow.state import FlowRequest
+from flowcompose.core.handover import lasting_for
 from flowcompose.core.ledger import Ledger
 from flowcompose.core.meter import Meter
 from flowcompose.core.panel import Panel
 from flowcompose.core.saving import is_saving
 from flowcompose.resources.contributions import Entry
 from flowcompose.resources.critiques import CritiqueEntry
-from flowcompose.resources.packed import UnstorableError, pack, unpack
+from flowcompose.resources.packed import HANDED_AGAIN, UnstorableError, pack, unpack
 from flowcompose.resources.usage import Tokens, Usage
 from flowcompose.resources.writes import WRITES
 
@@ -43,7 +44,7 @@ class FlowView:
     def value(self) -> Any:
         """The flow's value, as the last step gave it."""
         live = self.live
-        return live["value"] if "value" in live else unpack(self.state.get("value"))
+        return live["value"] if "value" in live else self._unpacked(self.state.get("value"))
 
     @property
     def request(self) -> FlowRequest:
@@ -54,7 +55,7 @@ class FlowView:
     def input(self) -> Any:
         """The flow's input."""
         live = self.live
-        return live["input"] if "input" in live else unpack(self.request["input"])
+        return live["input"] if "input" in live else self._unpacked(self.request["input"])
 
     @property
     def goal(self) -> str:
@@ -119,12 +120,21 @@ class FlowView:
 
     def packed(self, value: Any) -> Any:
         """Give the form of a value that goes into a checkpoint."""
+        lasting = lasting_for(self.config, self.plan)
+        if lasting is not None and value is lasting.value:
+            return HANDED_AGAIN
         try:
             return pack(value)
         except UnstorableError as error:
             allowed = "JSON, pydantic models, dataclasses, dates, tuples, sets or messages"
             msg = f"no checkpoint can hold a value of type {error}: give {allowed}"
             raise RunError(msg) from None
+
+    def _unpacked(self, stored: Any) -> Any:
+        if stored != HANDED_AGAIN:
+            return unpack(stored)
+        lasting = lasting_for(self.config, self.plan)
+        return None if lasting is None else lasting.value
 
     def spent(self, step: str, meter: Meter) -> dict[str, Any]:
         """Write what a step has spent, if it asked a model."""

@@ -12,6 +12,7 @@ from langgraph.types import Overwrite
 from flowcompose.core.asking import Asking, adecide, decide
 from flowcompose.core.errors import DefinitionError, RunError
 from flowcompose.core.explain import explain
+from flowcompose.core.handover import lasting_for
 from flowcompose.core.model_problems import problems_of_block
 from flowcompose.core.node import Goto
 from flowcompose.core.program import check_sync
@@ -75,6 +76,8 @@ class InitStep:
         self, state: Mapping[str, Any], config: RunnableConfig
     ) -> tuple[View, dict[str, Any]]:
         request = read_request(self.plan.name, state)
+        if lasting_for(config, self.plan) is not None:
+            request["inherits"] = True
         fresh: dict[str, Any] = {
             "request": request,
             self.plan.key: [],

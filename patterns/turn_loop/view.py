@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from flowcompose.core.context import Context
+from flowcompose.core.handover import lasting_for
 from flowcompose.core.ledger import Ledger
 from flowcompose.core.panel import Panel
 from flowcompose.core.request import Request
@@ -163,6 +164,9 @@ class View:
     @property
     def history(self) -> Sequence[BaseMessage]:
         """The conversation before the run."""
+        if self.request.get("inherits"):
+            lasting = lasting_for(self.config, self.plan)
+            return () if lasting is None else lasting.history
         return self.request["history"]
 
     @property
