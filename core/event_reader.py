@@ -104,7 +104,7 @@ class EventReader:
         before, _ = self._now.get(node.ns, (0, 0))
         self._now[node.ns] = self._within[node.inside] = number, turn
         where = self._where(node.ns)
-        if number != before:
+        if number != before and mark.per_round is not None:
             yield events.RoundStarted(**where)
         selection: Selection = state.get("selection") or Selection()
         reason = selection.get("reason", "schedule")
@@ -187,8 +187,8 @@ def _turn_ended(
     faults = (fault.failure for fault in result.get("faults") or ())
     for failure in (*faults, *(result.get("failures") or ())):
         yield events.TurnFailed(error=failure["error"], **named)
-    for entry in result.get(node.mark.key) or ():
-        yield _turn_completed(entry, named)
+    if entries := result.get(node.mark.key):  # several, where all that was said inside is shown
+        yield _turn_completed(entries[-1], named)
 
 
 def _audited(result: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[Event]:

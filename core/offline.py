@@ -80,7 +80,8 @@ def _quoted(call: ModelCall) -> str:
 def _goal(messages: Sequence[BaseMessage]) -> str:
     said = [message.text for message in messages if isinstance(message, HumanMessage)]
     text = said[0] if said else " ".join(message.text for message in messages)
-    return text.removeprefix(GOAL_LABEL)
+    goals = (each for each in said if each.startswith(GOAL_LABEL))  # a team has words before it
+    return next(goals, text).removeprefix(GOAL_LABEL)
 
 
 def _sentences(text: str) -> list[str]:

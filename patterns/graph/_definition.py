@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Required, get_args
 
 from flowcompose.core.definition import Problems
-from flowcompose.core.untyped import mapping_of
+from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.patterns.graph._schedule import GraphSchedule
 from flowcompose.patterns.graph._ways import Ways
 from flowcompose.patterns.turn_loop.definition import Definition, Parts
-from flowcompose.patterns.turn_loop.edges import EdgeLike, Way, read_edges
+from flowcompose.patterns.turn_loop.edges import EdgeLike, Way, as_edge, read_edges
 from flowcompose.patterns.turn_loop.options import SharedOptions, Written, check_cap
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.prompts import Process
@@ -58,6 +58,7 @@ def define(factory: Callable[..., Any], written: GraphWritten) -> Plan:
         check_cap(problems, "max_turns", written.max_turns)
     parts = definition.read_parts(synthesizes=False)
     ways = _ways(problems, written, parts)
+    definition.shown = replace(written, edges=[*map(as_edge, items_of(written.edges) or ())])
     waits_for_all = _waits_for_all(problems, written.join, parts)
     problems.raise_if_any()
     _warn(definition.owner, written, ways)

@@ -35,11 +35,37 @@ class Ways:
 
     @cached_property
     def forward(self) -> dict[str, tuple[str, ...]]:
-        """The same without what leads back, so that there is no cycle left."""
-        return {
-            name: tuple(each for each in targets if not self._leads_back(name, each))
-            for name, targets in self.targets.items()
-        }
+        """The same without the edges that close a cycle: those lead back.
+
+        Of a cycle that is the edge to where the run began, else a choice of its member's, else
+        one that leads nearer to the beginning, else the one that was written last.
+        """
+        forward: dict[str, tuple[str, ...]] = dict.fromkeys(self.names, ())
+        for way in sorted(self.ways, key=self._backwardness):
+            around = _walk(forward, [way.target])
+            if way.source not in around and way.target not in forward[way.source]:
+                forward[way.source] += (way.target,)
+        return forward
+
+    def _backwardness(self, way: Way) -> tuple[bool, bool, bool]:
+        """How much an edge looks like one that leads back; `sorted` keeps the order besides."""
+        chosen = any(each.when is not None for each in self.of[way.source])
+        nearer = self._distance(way.target) < self._distance(way.source)
+        return way.target == self.start, chosen, nearer
+
+    def _distance(self, name: str) -> int:
+        return self._distances.get(name, len(self.names))
+
+    @cached_property
+    def _distances(self) -> dict[str, int]:
+        """How many edges lie between the beginning and each member."""
+        found, steps, at = {self.start: 0}, 0, [self.start]
+        while at:
+            steps += 1
+            reached = dict.fromkeys(target for name in at for target in self.targets[name])
+            at = [name for name in reached if name not in found]
+            found |= dict.fromkeys(at, steps)
+        return found
 
     @cached_property
     def joins(self) -> frozenset[str]:
@@ -114,11 +140,6 @@ class Ways:
 
     def _without(self, join: str) -> dict[str, tuple[str, ...]]:
         return {name: () if name == join else to for name, to in self.targets.items()}
-
-    def _leads_back(self, source: str, target: str) -> bool:
-        """An edge of a cycle, to a member that stands earlier in the roster or to itself."""
-        around = source == target or source in self.reached[target]
-        return around and self.names.index(target) <= self.names.index(source)
 
     def _may_end(self, name: str) -> bool:
         """Whether there is a case in which no edge of the member leads on."""

@@ -16,14 +16,14 @@ from flowcompose.core.generator import Generator
 from flowcompose.core.graph_block import HasGraph, is_graph
 from flowcompose.core.models import ModelLike, is_chat_model, problems_of_model
 from flowcompose.core.retry import Retry
-from flowcompose.core.untyped import engine
+from flowcompose.core.untyped import engine, items_of
 from flowcompose.patterns.selector._blocks import BlockSelector, ModelSelector
 from flowcompose.patterns.selector._prompt import check_prompt, closing_writer, shows_history
 from flowcompose.patterns.selector._reading import Reader
 from flowcompose.patterns.selector._ruling import OnInvalid, OnNoTransition, Ruling
 from flowcompose.patterns.selector._schedule import Function, SelectorSchedule
 from flowcompose.patterns.turn_loop.definition import Definition, Parts
-from flowcompose.patterns.turn_loop.edges import EdgeLike, Way, read_edges
+from flowcompose.patterns.turn_loop.edges import EdgeLike, Way, as_edge, read_edges
 from flowcompose.patterns.turn_loop.options import (
     SharedOptions,
     Written,
@@ -90,6 +90,9 @@ def define(factory: Callable[..., Any], written: SelectorWritten) -> Plan:
     _check_own(problems, written)
     parts = definition.read_parts(synthesizes=False)
     ways = None if written.edges is None else _ways(problems, written, parts)
+    if ways is not None:
+        edges = [as_edge(each) for each in items_of(written.edges) or ()]
+        definition.shown = replace(written, edges=edges)
     ruling = _ruling(written, parts)
     function = _function(written.selector)
     block = None if function else _selector(definition, written, parts, ruling)
@@ -114,7 +117,10 @@ def define(factory: Callable[..., Any], written: SelectorWritten) -> Plan:
 
 
 def _check_own(problems: Problems, written: SelectorWritten) -> None:
-    check_cap(problems, "max_turns", written.max_turns)
+    if written.max_turns is None:
+        problems.add("max_turns must be given: > 0 and a whole number, got None")
+    else:
+        check_cap(problems, "max_turns", written.max_turns)
     check_choice(problems, "on_invalid", OnInvalid, written.on_invalid)
     check_choice(problems, "on_no_transition", OnNoTransition, written.on_no_transition)
     for argument in ("allow_repeat", "can_stop"):

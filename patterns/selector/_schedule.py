@@ -45,9 +45,13 @@ class SelectorSchedule(Schedule):
         return self._next(spoke[-1], ctx.state.turn, ctx)
 
     def _next(self, last: str | None, turn: int, ctx: Context) -> Asking[Decision]:
-        legal = yield from self._legal(last, ctx)
+        allowed = yield from self._allowed(last, ctx)
+        legal = allowed
+        if self.ways is not None and last is not None:
+            reached = yield from self._reached(self.ways, last, ctx)
+            legal = tuple(name for name in reached if name in allowed)
         if not legal:
-            return self._no_transition(last, turn)
+            return self._no_transition(allowed, last, turn)
         if stop := cap_reached(turn, 1, self.cap):
             return stop
         if len(legal) == 1 and not self.ruling.can_stop:
@@ -56,15 +60,12 @@ class SelectorSchedule(Schedule):
             return Choose(legal)
         return (yield from self._by_function(self.function, legal, turn, ctx))
 
-    def _legal(self, last: str | None, ctx: Context) -> Asking[tuple[str, ...]]:
-        """Give who may speak, the first one first."""
-        legal = self.names
-        if self.ways is not None and last is not None:
-            legal = yield from self._reached(self.ways, last, ctx)
+    def _allowed(self, last: str | None, ctx: Context) -> Asking[tuple[str, ...]]:
+        """Give who may speak whatever the edges say, the first one first."""
+        allowed = self.names
         if self.candidates is not None:
             allowed = yield from self._candidates(self.candidates, ctx)
-            legal = tuple(name for name in allowed if name in legal)
-        return tuple(name for name in legal if self._may_follow(name, last))
+        return tuple(name for name in allowed if self._may_follow(name, last))
 
     def _reached(self, ways: tuple[Way, ...], last: str, ctx: Context) -> Asking[tuple[str, ...]]:
         reached: list[str] = []
@@ -86,13 +87,12 @@ class SelectorSchedule(Schedule):
     def _may_follow(self, name: str, last: str | None) -> bool:
         return self.allow_repeat or name != last
 
-    def _no_transition(self, last: str | None, turn: int) -> Decision:
-        """Nobody may speak by the rules: end, or begin again with the first who is not excluded."""
-        free = [name for name in self.names if self._may_follow(name, last)]
-        if self.on_no_transition == "stop" or not free:
+    def _no_transition(self, allowed: tuple[str, ...], last: str | None, turn: int) -> Decision:
+        """No edge leads on: end, or begin again with the first whom nothing else excludes."""
+        if self.on_no_transition == "stop" or not allowed:
             who = "nobody may speak" if last is None else f"nobody may speak after {last!r}"
             return Stop(reason="no_transition", by=last, detail=who)
-        return cap_reached(turn, 1, self.cap) or Speak((free[0],), "fallback")
+        return cap_reached(turn, 1, self.cap) or Speak(allowed[:1], "fallback")
 
     def _by_function(
         self, function: Function, legal: Sequence[str], turn: int, ctx: Context

@@ -47,6 +47,8 @@ class Definition:
     def __init__(self, factory: Callable[..., Any], written: Written) -> None:
         self.factory = factory
         self.written = written
+        self.shown: object = written
+        """What the `repr` of the pattern shows; a pattern may put it more clearly."""
         self.owner = f"{factory.__name__} {written.name!r}"
         self.problems = Problems(self.owner)
         check_shared(self.problems, written)
@@ -76,7 +78,7 @@ class Definition:
         self.problems.raise_if_any()
         written, terminate = self.written, self.written.terminate_when
         plan = Plan(
-            description=described(self.factory, written),
+            description=described(self.factory, self.shown),
             panel=self._panel(parts, process),
             members=parts.members,
             output_schema=written.output_schema,

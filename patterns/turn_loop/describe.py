@@ -37,7 +37,7 @@ def _short(value: object) -> str:
         return named
     if isinstance(value, (str, int, float, Condition, Visibility, Retry)):
         return repr(value)
-    if type(value).__module__.startswith("flowcompose."):  # as edges are, which not all load
-        return str(value)
+    if isinstance(described := getattr(value, "described", None), str):
+        return described
     model = getattr(value, "model_name", None)  # never all of a model: it holds keys
     return f"{type(value).__name__}({model or ''!s})"

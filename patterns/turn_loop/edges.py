@@ -14,6 +14,7 @@ from flowcompose.core.context import Context
 from flowcompose.core.definition import Problems
 from flowcompose.core.errors import RunError
 from flowcompose.core.explain import explain
+from flowcompose.core.functions import describe
 from flowcompose.core.untyped import items_of, unchecked
 from flowcompose.patterns.turn_loop.options import check_predicate
 
@@ -44,9 +45,23 @@ class Edge:
     def __str__(self) -> str:
         return f"{self.source!r} -> {self.target!r}"
 
+    @property
+    def described(self) -> str:
+        """The whole of it, as it stands in the `repr` of a pattern."""
+        if self.when is None:
+            return str(self)
+        condition = repr(self.when) if isinstance(self.when, Condition) else describe(self.when)
+        return f"{self} when {condition}"
+
 
 EdgeLike = Edge | tuple[str, str] | tuple[str, str, Condition | Predicate | None]
 """What is accepted as an edge."""
+
+
+def as_edge(given: Any) -> Any:
+    """Give the edge of a tuple; anything else as it is."""
+    parts = items_of(given)
+    return Edge(*parts) if parts is not None and len(parts) in (2, 3) else given
 
 
 @dataclass(frozen=True)
@@ -82,7 +97,7 @@ def read_edges(problems: Problems, edges: object, names: Sequence[str]) -> tuple
     """Make ways of what the user wrote, noting everything that is wrong with it."""
     written = items_of(edges)
     if written is None:
-        problems.add(f"edges must be a list of Edge, got {edges!r}")
+        problems.add(f"edges must be a list of Edge or of tuples, got {edges!r}")
         return ()
     read = (_read(problems, given, number) for number, given in enumerate(written, 1))
     ways = [way for way in read if way is not None]
@@ -98,9 +113,7 @@ def read_edges(problems: Problems, edges: object, names: Sequence[str]) -> tuple
 
 
 def _read(problems: Problems, given: Any, number: int) -> Way | None:
-    parts = items_of(given)
-    if parts is not None and len(parts) in (2, 3):
-        given = Edge(*parts)
+    given = as_edge(given)
     if not isinstance(given, Edge):
         allowed = "Edge(source, target, when=None) or a tuple of its parts"
         problems.add(f"edge {number} must be an {allowed}, got {given!r}")

@@ -60,7 +60,7 @@ class InitStep:
         return self.conclusion.go(decision, view, update, view)
 
     def _deciding(self, view: View) -> Asking[Decision]:
-        decision = self.plan.schedule.first(view.decision_context(1))
+        decision = self.plan.schedule.first(view.decision_context(0))
         if not isinstance(decision, (Speak, Choose, Stop)):
             decision = yield from decision
         return decision
@@ -100,5 +100,8 @@ def _cause(error: Exception) -> BaseException | None:
 def model_problems_of(plan: Plan, view: View) -> list[str]:
     """Say which models of the pattern's blocks are not configured."""
     ctx = view.context("", 1)
-    problems = (each for _, block in plan.blocks for each in problems_of_block(block, ctx))
-    return list(dict.fromkeys(problems))
+    whose: dict[str, list[str]] = {}
+    for what, block in plan.blocks:
+        for problem in problems_of_block(block, ctx):
+            whose.setdefault(problem, []).append(what)
+    return [f"{problem} (asked by {', '.join(who)})" for problem, who in whose.items()]

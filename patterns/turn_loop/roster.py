@@ -144,6 +144,6 @@ def _member(
     if entry.transcript == "all" and getattr(block, "transcript", None) is None:
         problems.add(
             f"roster entry {entry.name!r}: transcript='all' needs a pattern as its block, "
-            f"got {entry.block!r}"
+            f"got {getattr(entry.block, '__name__', None) or entry.block!r}"
         )
     return Member(entry.name, entry.role, entry.description, block, entry.transcript)
