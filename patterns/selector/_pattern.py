@@ -105,7 +105,7 @@ def selector(
             was wrong, then takes the first legal member; `"first"` takes it at once; `"stop"`
             ends as `invalid_selection`; `"raise"` raises a `SelectorError`. A function is not
             asked again.
-        on_no_transition: When no member is legal: `"stop"` ends as `no_transition`, `"first"`
+        on_no_transition: When no edge leads on: `"stop"` ends as `no_transition`, `"first"`
             goes on with the first of the roster.
         can_stop: Whether the selector may end the run, as `selector_stop`: a model by one more
             choice, a block or function by None.
