@@ -1,6 +1,6 @@
 """Driving a generator's exchange with its model, on either path.
 
-The exchange itself is written once, in `core/generator.py`, as steps that ask for something
+The exchange itself is written once, in `core/exchange.py`, as steps that ask for something
 and are sent the answer. Here the asking is done: sync or async, with retries, counted.
 """
 

@@ -101,11 +101,13 @@ class EventReader:
         mark = node.mark
         turn = turn_of(node.agent_name, state, mark.key)
         number = 1 if mark.per_round is None else (turn - 1) // mark.per_round + 1
-        before, _ = self._now.get(node.ns, (0, 0))
-        self._now[node.ns] = self._within[node.inside] = number, turn
-        where = self._where(node.ns)
+        before, latest = self._now.get(node.ns, (0, 0))
+        self._within[node.inside] = number, turn
+        self._now[node.ns] = number, max(turn, latest)  # of those at once, any may begin first
+        where: dict[str, Any] = {"path": _path(node.ns), "round": number, "turn": turn}
         if number != before and mark.per_round is not None:
-            yield events.RoundStarted(**where)
+            first = (number - 1) * mark.per_round + 1
+            yield events.RoundStarted(**{**where, "turn": first})
         selection: Selection = state.get("selection") or Selection()
         reason = selection.get("reason", "schedule")
         yield events.SpeakerSelected(agent_name=node.agent_name, reason=reason, **where)

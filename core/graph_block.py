@@ -155,7 +155,7 @@ class GraphBlock:
             return {"messages": [*ctx.history], "session": dict(ctx.session.state)}
         if self.program is not None:
             return {"goal": ctx.goal, "session": dict(ctx.session.state)}
-        before = _before(ctx)
+        before = _before(value, ctx)
         if "goal" in self._keys:
             offered = {"goal": ctx.goal, "messages": before, "session": dict(ctx.session.state)}
             return {key: given for key, given in offered.items() if key in self._keys}
@@ -166,7 +166,7 @@ class GraphBlock:
 
     def _lasting(self, value: Any, ctx: Context) -> Lasting | None:
         """What the step hands over whenever it is at work, so that it need not be stored."""
-        return Lasting(value, _before(ctx))
+        return Lasting(value, _before(value, ctx))
 
     def _inner(self, value: Any, ctx: Context) -> RunnableConfig:
         """The config for what runs inside, whose nodes are none of ours.
@@ -243,10 +243,11 @@ class GraphBlock:
         return str(messages[-1].text) if messages else values
 
 
-def _before(ctx: Context) -> list[BaseMessage]:
-    """All that was said before: outside of the run, and in it."""
+def _before(value: Any, ctx: Context) -> list[BaseMessage]:
+    """All that was said before: outside of the run, and in it; and what is asked, if need be."""
     said = happenings(ctx.contributions.raw, ctx.critiques, rounds=ctx.panel.has_rounds)
-    return [*ctx.history, *said]
+    asks = isinstance(value, TurnInput) and value.is_question
+    return [*ctx.history, *said, *([HumanMessage(value.asked)] if asks else [])]
 
 
 def _new_messages(output: dict[str, Any], given: dict[str, Any]) -> list[BaseMessage]:

@@ -11,6 +11,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.runnables.graph import Graph, Node
 from langgraph.graph.state import CompiledStateGraph
 
+from flowcompose.core.concurrency import limit_of, with_threads
 from flowcompose.core.program import Program
 from flowcompose.core.session import with_json_session
 from flowcompose.core.stream import NODE, NodeMark
@@ -128,11 +129,12 @@ class PatternGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
         By itself the engine takes as many as there are processors, and four.
         """
-        limited = any(each.get("max_concurrency") for each in self._configs(config))
-        few = self.program.max_together <= _ENGINE_THREADS
-        if few or limited:
+        wanted = self.program.max_together
+        configs = self._configs(config)
+        if wanted <= _ENGINE_THREADS or any(map(limit_of, configs)):
             return config
-        return {**(config or {}), "max_concurrency": self.program.max_together}
+        given = max(each.get("max_concurrency") or 0 for each in configs) if configs else 0
+        return with_threads(config, max(wanted, given))
 
     def _configs(self, config: RunnableConfig | None) -> list[RunnableConfig]:
         """The configs that hold for a run, the one that wins first."""

@@ -62,6 +62,11 @@ class TurnInput:
         ]
 
     @property
+    def is_question(self) -> bool:
+        """Whether a pattern has to be told what is asked; of a turn it is its goal."""
+        return False
+
+    @property
     def asked(self) -> str:
         """What is asked, as the last message puts it."""
         when = f" in round {self.round}" if self.has_rounds else ""

@@ -61,10 +61,15 @@ def tasks_of(
     collection_id: str, entries: Sequence[Entry], failures: Sequence[Failure]
 ) -> list[dict[str, Any]]:
     """Give the audit records of a run in their state form, in order of turns."""
-    last = {entry["turn"]: entry for entry in entries}  # a turn may add several
+    began: dict[int, float] = {}  # a turn may add several
+    for entry in entries:
+        began.setdefault(entry["turn"], entry["started_at"])
+    last = {entry["turn"]: entry for entry in entries}
     tasks = [
         _task(collection_id, entry, "completed", output=entry["text"]) for entry in last.values()
     ]
+    for task in tasks:
+        task["started_at"] = began[task["turn"]]
     tasks += [_task(collection_id, failed, "errored", error=failed["error"]) for failed in failures]
     return sorted(tasks, key=itemgetter("turn"))
 

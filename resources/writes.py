@@ -24,6 +24,13 @@ Deltas = Mapping[str, Delta]
 """Deltas by the key under which a resource is kept: its name, a transcript's accessor key."""
 
 
+class Held(TypedDict):
+    """What a turn wrote that is written together with others."""
+
+    turn: int
+    deltas: Deltas
+
+
 def compose(old: Deltas, writes: Sequence[Deltas]) -> dict[str, Delta]:
     """Lay later deltas over earlier ones; any grouping of the writes comes to the same."""
     laid = dict(old)

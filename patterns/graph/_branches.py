@@ -1,13 +1,13 @@
 """Branches of a run that a fan-out has started: where they are, and where they meet.
 
-A branch is known by its head, the member with which it began. All of it is JSON, for it
-stands in the state of a run.
+A branch is known by its heads, the members with which it began: one, or several where branches
+have met. All of it is JSON, for it stands in the state of a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from flowcompose.patterns.graph._ways import Ways
@@ -17,26 +17,30 @@ from flowcompose.patterns.graph._ways import Ways
 class Branch:
     """One branch."""
 
-    head: str
-    """The member with which it began."""
     at: str
     """The member that speaks in it, or at which it waits or has ended."""
+    heads: tuple[str, ...]
+    """The members with which it began."""
     closed: frozenset[str] = frozenset()
     """Joins that went on without it, at which it ends."""
 
-    def to(self, target: str) -> Branch:
-        """The same branch at the next member."""
-        return Branch(self.head, target, self.closed)
-
     @classmethod
-    def read(cls, stored: Sequence[Any]) -> Self:
+    def read(cls, stored: Mapping[str, Any]) -> Self:
         """Read it from the state."""
-        head, at, *closed = stored
-        return cls(head, at, frozenset(closed))
+        return cls(stored["at"], tuple(stored["heads"]), frozenset(stored.get("closed") or ()))
 
-    def write(self) -> list[str]:
+    def write(self) -> dict[str, Any]:
         """Give it as JSON."""
-        return [self.head, self.at, *sorted(self.closed)]
+        written = {"at": self.at, "heads": list(self.heads)}
+        return {**written, "closed": sorted(self.closed)} if self.closed else written
+
+
+def met(branches: Sequence[Branch]) -> Branch:
+    """Make one branch of those that have come to the same member."""
+    first = branches[0]
+    heads = dict.fromkeys(head for each in branches for head in each.heads)
+    closed = (join for join in first.closed if all(join in each.closed for each in branches))
+    return Branch(first.at, tuple(heads), frozenset(closed))
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class Meeting:
     before: Branches
     arrived: list[Branch] = field(default_factory=list[Branch])
     ended: list[Branch] = field(default_factory=list[Branch])
+    begins_anew: bool = False
+    """Whether a branch has gone back: if it is alone, what has ended in the last lap is past."""
 
     def __post_init__(self) -> None:
         """Who waited is there already."""
@@ -85,32 +91,41 @@ class Meeting:
     def go(self, branch: Branch, targets: Sequence[str]) -> None:
         """Let a branch go where its member's edges lead it: nowhere, on, or apart."""
         if not targets:
-            self._end(branch)
-        elif len(targets) == 1:
-            self._arrive(branch.to(targets[0]))
-        else:
-            for target in targets:
-                self.ended = [each for each in self.ended if each.head != target]
-                self._arrive(Branch(target, target, branch.closed))
+            self._forget([branch.at, *branch.heads])
+            self.ended.append(branch)
+        for target in targets:
+            heads = branch.heads if len(targets) == 1 else (target,)
+            self._forget(heads if len(targets) > 1 else ())
+            self._arrive(Branch(target, heads, branch.closed), branch.at)
 
-    def _end(self, branch: Branch) -> None:
-        self.ended = [*(each for each in self.ended if each.head != branch.head), branch]
+    def _forget(self, heads: Iterable[str]) -> None:
+        """A branch that begins again is not the one that has ended."""
+        again = set(heads)
+        self.ended = [each for each in self.ended if not again & set(each.heads)]
 
-    def _arrive(self, branch: Branch) -> None:
+    def _arrive(self, branch: Branch, source: str) -> None:
+        if branch.at not in self.ways.forward[source]:
+            self.begins_anew = True
+            branch = replace(branch, closed=frozenset())
         if branch.at not in branch.closed:
             self.arrived.append(branch)
 
     def after(self) -> Branches:
         """Say who speaks now, who waits, and who has ended."""
-        places = [name for name in self.ways.names if any(b.at == name for b in self.arrived)]
-        ready = [name for name in places if not self.missing_at(name)]
-        speaking = [self._met(name) for name in ready]
-        waiting = [b for b in self.arrived if b.at not in ready]
+        there = {name: [b for b in self.arrived if b.at == name] for name in self.ways.names}
+        come = {name: met(branches) for name, branches in there.items() if branches}
+        if self.begins_anew and len(come) == 1:
+            self.ended = []
+        ready = [name for name in come if not self.missing_at(name)]
+        branches = [*come.values()]
         for name in ready:
             if name in self.ways.joins and name not in self.waits_for_all:
-                speaking = [self._closed_to(b, name) for b in speaking]
-                waiting = [self._closed_to(b, name) for b in waiting]
-        return Branches(tuple(speaking), tuple(waiting), tuple(self.ended))
+                branches = [self._closed_to(each, name) for each in branches]
+        return Branches(
+            tuple(each for each in branches if each.at in ready),
+            tuple(each for each in branches if each.at not in ready),
+            tuple(self.ended),
+        )
 
     def missing_at(self, join: str) -> list[Branch]:
         """Give the branches for which a join waits: all that began where they could come to it.
@@ -120,21 +135,14 @@ class Meeting:
         if join not in self.ways.joins or join not in self.waits_for_all:
             return []
         elsewhere = [*(each for each in self.arrived if each.at != join), *self.ended]
-        return [each for each in elsewhere if self._comes(each.head, join, each)]
+        return [each for each in elsewhere if self._comes(each.heads, join, each)]
 
-    def _comes(self, source: str, join: str, branch: Branch) -> bool:
-        return join not in branch.closed and self.ways.comes_to(source, join, branch.closed)
-
-    def _met(self, name: str) -> Branch:
-        """Make one branch of those that have come to a member."""
-        come = [each for each in self.arrived if each.at == name]
-        if len(come) == 1:
-            return come[0]
-        closed = (join for join in come[0].closed if all(join in each.closed for each in come))
-        return Branch(name, name, frozenset(closed))
+    def _comes(self, sources: Iterable[str], join: str, branch: Branch) -> bool:
+        ways, closed = self.ways, branch.closed
+        return join not in closed and any(ways.comes_to(each, join, closed) for each in sources)
 
     def _closed_to(self, branch: Branch, join: str) -> Branch:
         """A branch that comes to a join which has gone on with another one ends there."""
-        if branch.at == join or not self._comes(branch.at, join, branch):
+        if branch.at == join or not self._comes((branch.at,), join, branch):
             return branch
-        return Branch(branch.head, branch.at, branch.closed | {join})
+        return replace(branch, closed=branch.closed | {join})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Required, get_args
 
 from flowcompose.core.definition import Problems
+from flowcompose.core.tools import is_terminate
 from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.patterns.graph._schedule import GraphSchedule
 from flowcompose.patterns.graph._ways import Ways
@@ -122,7 +123,8 @@ def _warn(owner: str, written: GraphWritten, ways: Ways) -> None:
     if unreachable := ways.unreachable:
         names = ", ".join(map(repr, unreachable))
         warnings.warn(f"{owner}: no edge leads to {names}: never asked to speak", stacklevel=4)
-    if written.terminate_when is None and (stuck := ways.without_exit):
+    may_end = written.terminate_when is not None or any(map(is_terminate, written.tools))
+    if not may_end and (stuck := ways.without_exit):
         names = ", ".join(map(repr, stuck))
         warnings.warn(
             f"{owner}: no way leads from {names} to an end: only max_turns ends such a run",

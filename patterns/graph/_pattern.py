@@ -76,8 +76,7 @@ def graph(
     a fan-out has started and that can still come, or could have: if one has ended elsewhere, the
     run stops as `stalled` and says whom it waits for. With `"any"` it goes on with the first;
     the others end when they come there. Nobody waits for what may come back in a loop, over the
-    edge that closes it: the one to where the run began, else a conditional one, else the one
-    that leads nearer to the beginning.
+    edge that leads to its beginning.
 
     Args:
         name: Names the graph, the audit records and the errors.

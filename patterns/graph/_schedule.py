@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from flowcompose.core.asking import Asking
@@ -28,7 +27,7 @@ class GraphSchedule(Schedule):
     def first(self, ctx: Context) -> Decision:
         """The member at which the graph begins."""
         start = self.ways.start
-        return self._speak(Branches((Branch(start, start),)))
+        return self._speak(Branches((Branch(start, (start,)),)))
 
     def after(self, spoke: tuple[str, ...], ctx: Context, memo: Any) -> Asking[Decision]:
         """Those to whom the edges lead."""
@@ -46,7 +45,7 @@ class GraphSchedule(Schedule):
         """Without a fan-out there is one branch, of which nothing need be kept."""
         if memo:
             return Branches.read(memo)
-        return Branches(tuple(Branch(name, name) for name in spoke))
+        return Branches(tuple(Branch(name, (name,)) for name in spoke))
 
     def _speak(self, branches: Branches) -> Speak:
         names = tuple(branch.at for branch in branches.speaking)
@@ -65,7 +64,7 @@ class GraphSchedule(Schedule):
         """Nobody can go on: say who waits, and for whom."""
         joins = list(dict.fromkeys(branch.at for branch in meeting.arrived))
         waits = "; ".join(
-            f"{join!r} waits for {', '.join(_where(b, joins) for b in meeting.missing_at(join))}"
+            f"{join!r} waits for {', '.join(_where(b, meeting) for b in meeting.missing_at(join))}"
             for join in joins
         )
         return Stop(reason="stalled", by=joins[0], detail=waits)
@@ -87,12 +86,8 @@ class GraphSchedule(Schedule):
 
     @property
     def together(self) -> frozenset[str]:
-        """Those of branches that have not met yet."""
-        return self._together
-
-    @cached_property
-    def _together(self) -> frozenset[str]:
-        return self.ways.together(self.waits_for_all & self.ways.joins)
+        """All that come after a fan-out."""
+        return self.ways.together
 
     @property
     def async_parts(self) -> tuple[str, ...]:
@@ -108,8 +103,8 @@ class GraphSchedule(Schedule):
         return (*targets, None) if leaves or self.cap is not None else targets
 
 
-def _where(branch: Branch, joins: list[str]) -> str:
+def _where(branch: Branch, meeting: Meeting) -> str:
     """Say what became of a branch that does not come."""
-    became = "waits" if branch.at in joins else "has ended"
-    place = "" if branch.head == branch.at else f" at {branch.at!r}"
-    return f"the branch of {branch.head!r}, which {became}{place}"
+    became = "has ended" if branch in meeting.ended else "waits"
+    place = "" if branch.heads == (branch.at,) else f" at {branch.at!r}"
+    return f"the branch of {' and '.join(map(repr, branch.heads))}, which {became}{place}"

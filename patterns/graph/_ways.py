@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,8 +37,10 @@ class Ways:
     def forward(self) -> dict[str, tuple[str, ...]]:
         """The same without the edges that close a cycle: those lead back.
 
-        Of a cycle that is the edge to where the run began, else a choice of its member's, else
-        one that leads nearer to the beginning, else the one that was written last.
+        Of a cycle that is the edge to a member that every way to its source goes through, as a
+        loop's beginning is. A cycle may have none, being entered in several places: then it is
+        a choice of its member's, else an edge that leads nearer to where the run began, else
+        the one that was written last.
         """
         forward: dict[str, tuple[str, ...]] = dict.fromkeys(self.names, ())
         for way in sorted(self.ways, key=self._backwardness):
@@ -51,7 +53,9 @@ class Ways:
         """How much an edge looks like one that leads back; `sorted` keeps the order besides."""
         chosen = any(each.when is not None for each in self.of[way.source])
         nearer = self._distance(way.target) < self._distance(way.source)
-        return way.target == self.start, chosen, nearer
+        others = {name: () if name == way.target else to for name, to in self.targets.items()}
+        before = () if way.target == self.start else _walk(others, [self.start])
+        return way.source not in before, chosen, nearer
 
     def _distance(self, name: str) -> int:
         return self._distances.get(name, len(self.names))
@@ -116,30 +120,11 @@ class Ways:
         ways = {name: () if name in set(closed) else to for name, to in self.forward.items()}
         return target in _walk(ways, self.forward[source])
 
-    def together(self, all_joins: frozenset[str]) -> frozenset[str]:
-        """Say who may have to speak at once with others.
-
-        Args:
-            all_joins: The members that wait for every branch.
-        """
-        regions = (self._region(targets, all_joins) for targets in self.forks.values())
-        return frozenset(name for region in regions for name in region)
-
-    def _region(self, targets: Sequence[str], all_joins: frozenset[str]) -> set[str]:
-        """The members of branches until they have met in a join that waits for all of them."""
-        whole = set(_walk(self.targets, targets))
-        before = (
-            {name for name in _walk(self._without(j), targets) if name != j} for j in all_joins
-        )
-        met = [
-            region
-            for join, region in zip(all_joins, before, strict=True)
-            if all(self.comes_to(name, join) for name in region)
-        ]
-        return min(met, key=len, default=whole)
-
-    def _without(self, join: str) -> dict[str, tuple[str, ...]]:
-        return {name: () if name == join else to for name, to in self.targets.items()}
+    @cached_property
+    def together(self) -> frozenset[str]:
+        """Who may have to speak at once with others: all that come after a fan-out."""
+        forked = [target for targets in self.forks.values() for target in targets]
+        return frozenset(_walk(self.targets, forked))
 
     def _may_end(self, name: str) -> bool:
         """Whether there is a case in which no edge of the member leads on."""
@@ -147,13 +132,15 @@ class Ways:
 
     def _around(self, name: str) -> list[str]:
         """The shortest way from a member to itself."""
-        paths = [[name, target] for target in self.targets[name]]
-        while paths[0][-1] != name:
+        paths, seen = [[name]], set[str]()
+        while True:
             path = paths.pop(0)
-            paths += [
-                [*path, target] for target in self.targets[path[-1]] if target not in path[1:]
-            ]
-        return paths[0]
+            for target in self.targets[path[-1]]:
+                if target == name:
+                    return [*path, target]
+                if target not in seen:
+                    seen.add(target)
+                    paths.append([*path, target])
 
 
 def _walk(ways: dict[str, tuple[str, ...]], begin: Iterable[str]) -> Iterator[str]:

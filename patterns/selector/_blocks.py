@@ -100,7 +100,10 @@ class BlockSelector:
     def _asking(self, value: SelectionInput, ctx: Context) -> Asking[Speak | Stop]:
         value, answer = replace(value, stop_word=self.ruling.reader.stop_word), None
         for _ in range(self.ruling.attempts):
+            spent = ctx.meter.tokens
             answer = yield ask_block(self.wrapped, value, ctx)
+            if isinstance(answer, BaseMessage) and ctx.meter.tokens is spent:
+                ctx.meter.add(answer)
             decision = self.ruling.accept(answer, value.candidates)
             if decision is not None:
                 return decision

@@ -86,7 +86,8 @@ def selector(
     Before each turn, the first one included, the legal members are found: all, or those to
     which the last speaker has an edge; of them those that `candidates` names; without the last
     speaker, unless `allow_repeat`. If there is one, it speaks, and nobody is asked. A fallback
-    never takes a member that these rules exclude.
+    never takes a member that these rules exclude; `on_no_transition="first"` goes past the edges
+    alone.
 
     Args:
         name: Names the graph, the audit records and the errors.
@@ -143,7 +144,8 @@ def selector(
 
     Raises:
         DefinitionError: Something that was written cannot work; all problems are listed.
-        SelectorError: In a run: the selector failed, or `on_invalid="raise"`.
+        SelectorError: In a run: the selector or `candidates` failed, or `on_invalid="raise"`.
+        RunError: In a run: a `when` failed, or what `run` of any pattern raises.
 
     The pattern is AutoGen's SelectorGroupChat and ARK's selector strategy.
 

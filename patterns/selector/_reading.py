@@ -46,33 +46,44 @@ class Reader:
             return Named(said, "exact")
         if self.stop_word is not None and said.casefold() == self.stop_word.casefold():
             return Named(None, "exact" if said == self.stop_word else "tolerant")
-        alike = [name for name in candidates if name.casefold() == said.casefold()]
+        alike: list[str | None] = [n for n in candidates if n.casefold() == said.casefold()]
         named = alike or self._mentioned(said)
-        if len(named) != 1 or named[0] not in candidates:
+        if len(named) != 1 or (named[0] is not None and named[0] not in candidates):
             return None
         return Named(named[0], "tolerant")
 
-    def _mentioned(self, text: str) -> list[str]:
-        """Give the members that a text mentions: whole names, the longest first."""
-        left, found = text.casefold(), list[str]()
-        for form, name in self._forms:
+    def _mentioned(self, text: str) -> list[str | None]:
+        """Give whom a text mentions: whole names, the longest first; None for the stop word.
+
+        That counts only as it is written: many a text says "stop" about something else.
+        """
+        left, found = text.casefold(), list[str | None]()
+        for form, names in self._forms:
             left, count = form.subn("\0", left)
-            if count and name not in found:
-                found.append(name)
+            found += [name for name in names if count and name not in found]
+        if self.stop_word is not None and _whole(self.stop_word).search(text):
+            found.append(None)
         return found
 
     @cached_property
-    def _forms(self) -> list[tuple[re.Pattern[str], str]]:
-        """How names are written: as they are, or as they are sent if that is nobody else's."""
-        written = [(name.casefold(), name) for name in self.names]
-        taken = {form for form, _ in written}
-        sent = [(slug(name).casefold(), name) for name in self.names]
-        slugs = [form for form, _ in sent]
-        written += [(f, name) for f, name in sent if f not in taken and slugs.count(f) == 1]
-        written.sort(key=lambda pair: len(pair[0]), reverse=True)
-        return [
-            (re.compile(rf"(?<![\w-]){re.escape(form)}(?![\w-])"), name) for form, name in written
-        ]
+    def _forms(self) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
+        """How names are written, and whose they are: as they are, or as they are sent."""
+        whose: dict[str, tuple[str, ...]] = {}
+        for name in self.names:
+            form = name.casefold()
+            whose[form] = (*whose.get(form, ()), name)
+        sent = [(slug(name).casefold(), name) for name in self.names if slug(name) != _NO_SLUG]
+        forms = [form for form, _ in sent]
+        whose |= {f: (n,) for f, n in sent if f not in whose and forms.count(f) == 1}
+        return [(_whole(form), whose[form]) for form in sorted(whose, key=len, reverse=True)]
+
+
+_NO_SLUG = slug("")
+"""What a name is sent as of which no character can be sent."""
+
+
+def _whole(form: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){re.escape(form)}(?![\w-])")
 
 
 def words_of(answer: Any) -> str | None:

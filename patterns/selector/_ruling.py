@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,7 +38,8 @@ class Ruling:
         """Take what a function gave, which has no reason to be vague."""
         if name is None:
             return self._stopped if self.can_stop else None
-        return Speak((name,), "function") if name in list(candidates) else None
+        own = own_names([name], candidates)
+        return Speak(own, "function") if own else None
 
     def accept(self, answer: Any, candidates: Sequence[str]) -> Speak | Stop | None:
         """Take what a model or a block gave; None if it names nobody who may speak."""
@@ -69,6 +70,11 @@ class Ruling:
     @property
     def _stopped(self) -> Stop:
         return Stop(reason="selector_stop", by=SELECTOR)
+
+
+def own_names(given: Iterable[Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Give those of `names` that are given: not an enum or the like, which state cannot hold."""
+    return tuple(own for each in given for own in names if isinstance(each, str) and each == own)
 
 
 def _short(words: str) -> str:

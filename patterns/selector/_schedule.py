@@ -15,7 +15,7 @@ from flowcompose.core.explain import explain
 from flowcompose.core.functions import describe, is_async
 from flowcompose.core.results import Stop
 from flowcompose.core.untyped import items_of
-from flowcompose.patterns.selector._ruling import OnNoTransition, Ruling
+from flowcompose.patterns.selector._ruling import OnNoTransition, Ruling, own_names
 from flowcompose.patterns.turn_loop.caps import cap_reached
 from flowcompose.patterns.turn_loop.edges import Way, async_ways
 from flowcompose.patterns.turn_loop.schedule import Choose, Decision, Schedule, Speak
@@ -45,7 +45,7 @@ class SelectorSchedule(Schedule):
         return self._next(spoke[-1], ctx.state.turn, ctx)
 
     def _next(self, last: str | None, turn: int, ctx: Context) -> Asking[Decision]:
-        allowed = yield from self._allowed(last, ctx)
+        allowed = yield from self._allowed(last, turn, ctx)
         legal = allowed
         if self.ways is not None and last is not None:
             reached = yield from self._reached(self.ways, last, ctx)
@@ -60,11 +60,11 @@ class SelectorSchedule(Schedule):
             return Choose(legal)
         return (yield from self._by_function(self.function, legal, turn, ctx))
 
-    def _allowed(self, last: str | None, ctx: Context) -> Asking[tuple[str, ...]]:
+    def _allowed(self, last: str | None, turn: int, ctx: Context) -> Asking[tuple[str, ...]]:
         """Give who may speak whatever the edges say, the first one first."""
         allowed = self.names
         if self.candidates is not None:
-            allowed = yield from self._candidates(self.candidates, ctx)
+            allowed = yield from self._candidates(self.candidates, turn, ctx)
         return tuple(name for name in allowed if self._may_follow(name, last))
 
     def _reached(self, ways: tuple[Way, ...], last: str, ctx: Context) -> Asking[tuple[str, ...]]:
@@ -74,15 +74,15 @@ class SelectorSchedule(Schedule):
                 reached.append(way.target)
         return tuple(reached)
 
-    def _candidates(self, function: Function, ctx: Context) -> Asking[tuple[str, ...]]:
-        given = yield from self._asked(function, "candidates", ctx.state.turn, ctx)
+    def _candidates(self, function: Function, turn: int, ctx: Context) -> Asking[tuple[str, ...]]:
+        given = yield from self._asked(function, "candidates", turn, ctx)
         unordered = type(given) in (set, frozenset)  # whose order is another in each process
         names = sorted(given, key=str) if unordered else items_of(given)
         unknown = [name for name in names or () if name not in self.names]
         if names is None or unknown:
             msg = f"candidates ({describe(function)}) must give a list of members, got {given!r}"
             raise SelectorError(f"{self.ruling.pattern!r}: {msg}")
-        return tuple(dict.fromkeys(names))
+        return own_names(dict.fromkeys(names), self.names)
 
     def _may_follow(self, name: str, last: str | None) -> bool:
         return self.allow_repeat or name != last

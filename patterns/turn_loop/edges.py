@@ -107,8 +107,7 @@ def read_edges(problems: Problems, edges: object, names: Sequence[str]) -> tuple
                 end in names,
                 f"edge {way}: {end!r} is no member; the members are {', '.join(map(repr, names))}",
             )
-    twice = [way for way in dict.fromkeys(ways) if ways.count(way) > 1]
-    problems.extend(f"duplicate edge {way}, written {ways.count(way)} times" for way in twice)
+    problems.extend(f"duplicate edge {way}" for at, way in enumerate(ways) if way in ways[:at])
     return tuple(ways)
 
 

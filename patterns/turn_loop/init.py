@@ -66,11 +66,12 @@ class InitStep:
         return decision
 
     def _no_opener(self, error: Exception, view: View) -> RunError:
+        stop = Stop(reason="failed", by="the schedule", detail=explain(error))
         if isinstance(error, RunError) and error.result is None:  # the schedule's own
-            error.result = partial_result(view, Stop(reason="failed", detail=explain(error)))
+            error.result = partial_result(view, stop)
             return error
         what = f"the schedule failed before the first turn: {explain(error)}"
-        return RunError(f"{self.plan.name!r}: {what}")
+        return RunError(f"{self.plan.name!r}: {what}", result=partial_result(view, stop))
 
     def _open(
         self, state: Mapping[str, Any], config: RunnableConfig

@@ -22,6 +22,11 @@ class SelectionInput(TurnInput):
     stop_word: str | None = None
 
     @property
+    def is_question(self) -> bool:
+        """It is not what the goal says."""
+        return True
+
+    @property
     def asked(self) -> str:
         """What is asked, as the last message puts it."""
         names = ", ".join(self.candidates)

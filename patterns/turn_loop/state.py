@@ -26,7 +26,7 @@ from flowcompose.resources.critiques import CritiqueEntry
 from flowcompose.resources.logs import Gathered, constant_channel, log_channel
 from flowcompose.resources.selections import SelectionEntry
 from flowcompose.resources.tasks import Failure
-from flowcompose.resources.writes import WRITES, ResourceWrites
+from flowcompose.resources.writes import WRITES, Held, ResourceWrites
 
 Goal = Annotated[str, EphemeralValue(str)]
 Messages = Annotated[list[BaseMessage], EphemeralValue(list)]
@@ -82,6 +82,7 @@ def state_schemas(accessor_key: str, kept: Kept) -> Schemas:
         choosing["selections"] = Annotated[list[SelectionEntry], log_channel()]
     if kept.together:
         choosing["faults"] = Annotated[list[Any], Gathered(list)]
+        choosing["held"] = Annotated[list[Held], log_channel(of_turns=True)]
     turn: dict[str, Any] = {
         "request": Annotated[Request, constant_channel()],
         "session": SessionState,
@@ -124,7 +125,7 @@ _LEFTOVERS = (
     *("stop", "output", "output_class", "usage", "undecided", "rounds", "turns"),
     "selection",
 )
-_LEFTOVER_LOGS = ("referee_critiques", "failures", "selections")
+_LEFTOVER_LOGS = ("referee_critiques", "failures", "selections", "held")
 
 
 def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def reset_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 RESERVED_KEYS = frozenset(
     {*_INPUT, "request", "referee_critiques", "failures", "rounds", "turns", "undecided", "fault"}
-    | {"selection", "selections", "faults"}
+    | {"selection", "selections", "faults", "held"}
     | {"output", "output_class", "stop", "usage", "tasks", WRITES}
 )
 """Keys that a transcript cannot have."""

@@ -26,7 +26,7 @@ from flowcompose.patterns.turn_loop.failed import (
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.patterns.turn_loop.spoken import entries_of
-from flowcompose.patterns.turn_loop.together import snapshot
+from flowcompose.patterns.turn_loop.together import held_by, snapshot
 from flowcompose.patterns.turn_loop.view import View
 
 
@@ -54,7 +54,8 @@ class TurnStep:
         try:
             view.load()
             update = self._said(self.block.run(view.turn_input(ctx), ctx), view, ctx)
-            view.save()
+            if not self._is_together(view):
+                view.save()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -72,7 +73,8 @@ class TurnStep:
         try:
             await view.aload()
             update = self._said(await self.block.arun(view.turn_input(ctx), ctx), view, ctx)
-            await view.asave()
+            if not self._is_together(view):
+                await view.asave()
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -85,6 +87,8 @@ class TurnStep:
         heard = nothing if ctx.termination is None else ctx.termination
         spoken = self.plan.listener.hear(heard, self.name, ctx)
         entries = entries_of(spoken, self.member, ctx, view.started_at)
+        if self._is_together(view):
+            return {self.plan.key: entries, **held_by(view, ctx.state.turn)}
         return {self.plan.key: entries, **view.written}
 
     def _failed(self, error: Exception, view: View, ctx: Context) -> Update:
@@ -111,7 +115,7 @@ class TurnStep:
     def _stop(self, update: Update, ctx: Context) -> Stop | None:
         if self.plan.on_error == "stop" and update.get("failures"):
             return member_failed(update["failures"][0])
-        if ctx.termination is not None:
+        if ctx.termination is not None and not update.get("failures"):
             return Stop(reason="terminate_tool", by=self.name)
         return None
 

@@ -26,7 +26,7 @@ from flowcompose.resources.critiques import CritiqueEntry, Critiques
 from flowcompose.resources.selections import SelectionEntry
 from flowcompose.resources.tasks import Failure
 from flowcompose.resources.usage import Tokens, Usage
-from flowcompose.resources.writes import WRITES
+from flowcompose.resources.writes import WRITES, Deltas
 
 _NOTHING: Mapping[str, Any] = {}
 _NO_REQUEST = Request(goal="", history=[])
@@ -89,6 +89,11 @@ class View:
         """`save` on the async path."""
         if self.plan.has_user_resources:
             await self.ledger.asave()
+
+    def take(self) -> Deltas:
+        """Give all that was written to resources, for another step to write."""
+        ledger = self._first._ledger
+        return {} if ledger is None else ledger.take()
 
     @property
     def written(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 from typing import Any
 
+from flowcompose.core.concurrency import limit_of
 from flowcompose.core.context import Context
 from flowcompose.core.flow.calls import Calls, adrive, drive
 from flowcompose.core.flow.nodes.base import FlowNode, Outcome
@@ -65,6 +66,6 @@ class EachNode(FlowNode):
 
     def _limit(self, view: FlowView) -> int:
         """The user's limit for the whole graph holds too; this node takes one place of it."""
-        whole = view.config.get("max_concurrency")
+        whole = limit_of(view.config)
         own = self.op.max_concurrency
         return min(own, max(1, whole - 1)) if whole else own
