@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -11,10 +10,10 @@ _OURS = "__flowcompose_threads"
 """Where a config says which limit is ours. The engine keeps what begins so out of traces."""
 
 
-def limit_of(config: Mapping[str, Any]) -> int | None:
+def limit_of(config: RunnableConfig) -> int | None:
     """Give the limit that a user has set for a run; one of ours is none for what runs inside."""
-    limit: int | None = config.get("max_concurrency")
-    ours = (config.get("configurable") or {}).get(_OURS)
+    limit = config.get("max_concurrency")
+    ours: Any = (config.get("configurable") or {}).get(_OURS)
     return None if limit == ours else limit
 
 

@@ -106,8 +106,8 @@ class EventReader:
         self._now[node.ns] = number, max(turn, latest)  # of those at once, any may begin first
         where: dict[str, Any] = {"path": _path(node.ns), "round": number, "turn": turn}
         if number != before and mark.per_round is not None:
-            first = (number - 1) * mark.per_round + 1
-            yield events.RoundStarted(**{**where, "turn": first})
+            first: dict[str, Any] = {**where, "turn": (number - 1) * mark.per_round + 1}
+            yield events.RoundStarted(**first)
         selection: Selection = state.get("selection") or Selection()
         reason = selection.get("reason", "schedule")
         yield events.SpeakerSelected(agent_name=node.agent_name, reason=reason, **where)

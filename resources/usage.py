@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Self
 
@@ -48,13 +48,11 @@ class Tokens(BaseModel):
     @classmethod
     def total(cls, parts: Iterable[Mapping[str, int] | None]) -> Tokens:
         """Add up usages in their state form; None and empty ones count as nothing."""
-        counted = [_COLUMNS(part) for part in parts if part]
-        sums = map(sum, zip(*counted, strict=True)) if counted else (0, 0, 0, 0)
-        return Tokens(**dict(zip(_NAMES, sums, strict=True)))
+        counted = [part for part in parts if part]
+        return Tokens(**{name: sum(map(itemgetter(name), counted)) for name in _NAMES})
 
 
 _NAMES = tuple(Tokens.model_fields)
-_COLUMNS: Callable[[Mapping[str, int]], tuple[int, ...]] = itemgetter(*_NAMES)
 
 
 class Usage(Tokens):
