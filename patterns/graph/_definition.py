@@ -12,9 +12,10 @@ from flowcompose.core.tools import is_terminate
 from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.patterns.graph._schedule import GraphSchedule
 from flowcompose.patterns.graph._ways import Ways
+from flowcompose.patterns.turn_loop.checks import check_cap
 from flowcompose.patterns.turn_loop.definition import Definition, Parts
 from flowcompose.patterns.turn_loop.edges import EdgeLike, Way, as_edge, read_edges
-from flowcompose.patterns.turn_loop.options import SharedOptions, Written, check_cap
+from flowcompose.patterns.turn_loop.options import SharedOptions, Written
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.prompts import Process
 from flowcompose.patterns.turn_loop.shape import last_words

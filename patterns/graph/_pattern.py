@@ -20,7 +20,7 @@ from flowcompose.patterns.graph._definition import GraphOptions, GraphWritten, J
 from flowcompose.patterns.turn_loop.build import PatternBuilder
 from flowcompose.patterns.turn_loop.edges import EdgeLike
 from flowcompose.patterns.turn_loop.options import Synthesizer
-from flowcompose.patterns.turn_loop.plan import OnError, OnLimit, Visibility
+from flowcompose.patterns.turn_loop.policies import OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.resources.resource import ContributionsState, Resource
 

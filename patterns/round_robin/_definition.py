@@ -8,15 +8,11 @@ from typing import Any, Literal
 
 from flowcompose.core.blocks import BlockLike
 from flowcompose.patterns.round_robin._schedule import RoundRobinSchedule
+from flowcompose.patterns.turn_loop.checks import check_cap, check_choice, read_block
 from flowcompose.patterns.turn_loop.definition import Definition
-from flowcompose.patterns.turn_loop.options import (
-    SharedOptions,
-    Written,
-    check_cap,
-    check_choice,
-    read_block,
-)
-from flowcompose.patterns.turn_loop.plan import Ask, Plan, final_shape
+from flowcompose.patterns.turn_loop.options import SharedOptions, Written
+from flowcompose.patterns.turn_loop.plan import Plan, final_shape
+from flowcompose.patterns.turn_loop.policies import Ask
 from flowcompose.patterns.turn_loop.prompts import Process
 
 IN_TURN = Process(

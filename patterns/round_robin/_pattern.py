@@ -25,7 +25,7 @@ from flowcompose.patterns.round_robin._definition import (
 )
 from flowcompose.patterns.turn_loop.build import PatternBuilder
 from flowcompose.patterns.turn_loop.options import Synthesizer
-from flowcompose.patterns.turn_loop.plan import Ask, OnError, OnLimit, Visibility
+from flowcompose.patterns.turn_loop.policies import Ask, OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape
 from flowcompose.resources.resource import ContributionsState, Resource

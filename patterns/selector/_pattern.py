@@ -17,17 +17,13 @@ from flowcompose.core.pattern import Pattern
 from flowcompose.core.prompt import Text
 from flowcompose.core.retry import Retry
 from flowcompose.core.tools import ToolLike
-from flowcompose.patterns.selector._definition import (
-    SelectorLike,
-    SelectorOptions,
-    SelectorWritten,
-    define,
-)
+from flowcompose.patterns.selector._definition import define
+from flowcompose.patterns.selector._options import SelectorLike, SelectorOptions, SelectorWritten
 from flowcompose.patterns.selector._ruling import OnInvalid, OnNoTransition
 from flowcompose.patterns.turn_loop.build import PatternBuilder
 from flowcompose.patterns.turn_loop.edges import EdgeLike
 from flowcompose.patterns.turn_loop.options import Synthesizer
-from flowcompose.patterns.turn_loop.plan import OnError, OnLimit, Visibility
+from flowcompose.patterns.turn_loop.policies import OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.resources.resource import ContributionsState, Resource
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowcompose.patterns.sequential._schedule import SequentialSchedule
+from flowcompose.patterns.turn_loop.checks import check_cap
 from flowcompose.patterns.turn_loop.definition import Definition
-from flowcompose.patterns.turn_loop.options import SharedOptions, Written, check_cap
+from flowcompose.patterns.turn_loop.options import SharedOptions, Written
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.prompts import Process
 from flowcompose.patterns.turn_loop.shape import last_words

@@ -19,7 +19,7 @@ from flowcompose.core.tools import ToolLike
 from flowcompose.patterns.sequential._definition import SequentialOptions, SequentialWritten, define
 from flowcompose.patterns.turn_loop.build import PatternBuilder
 from flowcompose.patterns.turn_loop.options import Synthesizer
-from flowcompose.patterns.turn_loop.plan import OnError, OnLimit, Visibility
+from flowcompose.patterns.turn_loop.policies import OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import RosterLike
 from flowcompose.resources.resource import ContributionsState, Resource
 

@@ -12,9 +12,10 @@ from flowcompose.core.definition import Problems
 from flowcompose.core.models import CHAT
 from flowcompose.core.panel import DEFAULT_KEY, MemberInfo, Panel
 from flowcompose.core.prompt import Text
+from flowcompose.patterns.turn_loop.checks import check_shared, read_block
 from flowcompose.patterns.turn_loop.default_blocks import create_roster_agent, create_synthesize
 from flowcompose.patterns.turn_loop.describe import described
-from flowcompose.patterns.turn_loop.options import Written, check_shared, read_block
+from flowcompose.patterns.turn_loop.options import Written
 from flowcompose.patterns.turn_loop.panel_block import panel_system
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.prompts import Process

@@ -9,7 +9,7 @@ from typing import Any
 from flowcompose.core.condition import Condition
 from flowcompose.core.retry import Retry
 from flowcompose.core.untyped import items_of, mapping_of
-from flowcompose.patterns.turn_loop.plan import Visibility
+from flowcompose.patterns.turn_loop.policies import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 
 

@@ -16,7 +16,7 @@ from flowcompose.core.errors import RunError
 from flowcompose.core.explain import explain
 from flowcompose.core.functions import describe
 from flowcompose.core.untyped import items_of, unchecked
-from flowcompose.patterns.turn_loop.options import check_predicate
+from flowcompose.patterns.turn_loop.checks import check_predicate
 
 
 @dataclass(frozen=True)

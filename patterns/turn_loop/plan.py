@@ -8,49 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.condition import Condition
-from flowcompose.core.definition import Problems
 from flowcompose.core.generator import Generator
 from flowcompose.core.names import member_nodes, own_node
 from flowcompose.core.panel import Panel
 from flowcompose.core.resource_use import ResourceMap
+from flowcompose.patterns.turn_loop.policies import Ask, OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.patterns.turn_loop.schedule import Schedule
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape, SynthesisInput
 from flowcompose.patterns.turn_loop.spoken import Listener
-
-OnError = Literal["raise", "skip", "stop"]
-OnLimit = Literal["result", "raise"]
-Ask = Literal["round", "turn"]
-
-
-@dataclass(frozen=True)
-class Visibility:
-    """Who gets to see what a block says.
-
-    Args:
-        client: Whether its tokens show in the run's events.
-        history: Whether its message is handed on in `messages`, to a conversation that the
-            pattern is a part of.
-
-    Raises:
-        DefinitionError: One of them is no bool.
-    """
-
-    client: bool = True
-    history: bool = True
-
-    def __post_init__(self) -> None:
-        """Refuse what is neither True nor False: a text would count as True."""
-        problems = Problems("Visibility")
-        for name, value in (("client", self.client), ("history", self.history)):
-            problems.check(type(value) is bool, f"{name} must be True or False, got {value!r}")
-        problems.raise_if_any()
 
 
 class SelectorBlock(Block, Protocol):
@@ -80,7 +52,7 @@ class Plan:
     selector: SelectorBlock | None = None
     """Asked who speaks, where the schedule leaves that open."""
     synthesizer: Block | None = None
-    visibility: Visibility = Visibility()
+    visibility: Visibility = field(default_factory=Visibility)
     collection_id: str = ""
     on_error: OnError = "raise"
     on_limit: OnLimit = "result"

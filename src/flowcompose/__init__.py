@@ -27,7 +27,7 @@ from flowcompose.core.results import Result, Stop
 from flowcompose.core.retry import Retry
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.patterns.round_robin import RoundRobinFinalShape, round_robin
-from flowcompose.patterns.turn_loop.plan import Visibility
+from flowcompose.patterns.turn_loop.policies import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.critiques import RefereeCritique
