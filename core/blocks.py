@@ -56,11 +56,12 @@ class FunctionBlock:
         self.function = function
         self.name = name or describe(function)
         self.async_only = is_async(function)
-        self._call = with_context(function)
+        self.call = with_context(function)
+        """The function, of the value and the context; what it gives may be awaitable."""
 
     def run(self, value: Any, ctx: Context) -> Any:
         """Call the function."""
-        given = self._call(value, ctx)
+        given = self.call(value, ctx)
         if inspect.isawaitable(given):
             raise async_in_sync(repr(self.name), given)
         return given
@@ -68,8 +69,8 @@ class FunctionBlock:
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Call the function: a coroutine here, a plain one in a thread."""
         if self.async_only:
-            return await self._call(value, ctx)
-        given = await run_in_executor(None, self._call, value, ctx)
+            return await self.call(value, ctx)
+        given = await run_in_executor(None, self.call, value, ctx)
         return await given if inspect.isawaitable(given) else given
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from flowcompose.core.acts import Acts
+from flowcompose.core.handover import is_abandoned
 from flowcompose.core.ledger import Ledger
 from flowcompose.core.meter import Meter
 from flowcompose.core.panel import Panel
@@ -111,7 +112,10 @@ class Context:
     @property
     def abandoned(self) -> bool:
         """Whether the turn was given up; a sync block may still be at work in its thread."""
-        return self._abandoned or (self._lender is not None and self._lender.abandoned)
+        lender = self._lender
+        if self._abandoned or (lender is not None and lender.abandoned):
+            return True
+        return is_abandoned(self._source.config)
 
     @abandoned.setter
     def abandoned(self, given_up: bool) -> None:

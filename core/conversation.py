@@ -109,6 +109,7 @@ class Conversation:
         """Take a structured answer that could not be read as one to ask again; raise all else."""
         if wanted.structured and (held_back := salvage(error)) is not None:
             return self._counted({"raw": held_back})
-        if wanted.structured and isinstance(error, (ValidationError, OutputParserException)):
+        unread = (ValidationError, OutputParserException, RecursionError)
+        if wanted.structured and isinstance(error, unread):
             return Unfit(str(error), "")
         raise error

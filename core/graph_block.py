@@ -186,7 +186,8 @@ class GraphBlock:
         if program is None:
             return inner
         lasting = self._lasting(value, ctx)
-        return handing(inner, program.deliverer, value, lasting=lasting)
+        given_up = lambda: ctx.abandoned  # noqa: E731 - asked when a turn inside begins
+        return handing(inner, program.deliverer, value, lasting=lasting, is_abandoned=given_up)
 
     def _paid(self, error: RunError, ctx: Context) -> RunError:
         """Count what a run of ours has spent up to its failure."""

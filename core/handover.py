@@ -7,7 +7,7 @@ objects themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ class Handover:
     """The deliverable, once it is made."""
     lasting: Lasting | None = None
     """What of the input is handed over again when the run is resumed."""
+    is_abandoned: Callable[[], bool] | None = None
+    """Says whether the turn in which it runs was given up, so that nobody waits for it."""
 
 
 class Lasting(NamedTuple):
@@ -46,10 +48,14 @@ class Lasting(NamedTuple):
 
 
 def handing(
-    config: RunnableConfig, program: object, *given: Any, lasting: Lasting | None = None
+    config: RunnableConfig,
+    program: object,
+    *given: Any,
+    lasting: Lasting | None = None,
+    is_abandoned: Callable[[], bool] | None = None,
 ) -> RunnableConfig:
     """Give the config of a run that is handed its input, and hands over what it makes."""
-    handed = Handover(program, [*given], lasting=lasting)
+    handed = Handover(program, [*given], lasting=lasting, is_abandoned=is_abandoned)
     return {**config, "configurable": {**(config.get("configurable") or {}), _KEY: handed}}
 
 
@@ -72,6 +78,12 @@ def lasting_for(config: RunnableConfig, program: object) -> Lasting | None:
     """Give what is handed to `program` anew each time that it goes on, if it is."""
     found = handover(config)
     return found.lasting if found is not None and found.program is program else None
+
+
+def is_abandoned(config: RunnableConfig) -> bool:
+    """Say whether a run with this config is one for which nobody waits any more."""
+    found = handover(config)
+    return found is not None and found.is_abandoned is not None and found.is_abandoned()
 
 
 def hand_over(config: RunnableConfig, program: object, made: Any) -> None:

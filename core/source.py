@@ -32,6 +32,11 @@ class Source(Protocol):
     """
 
     @property
+    def config(self) -> RunnableConfig:
+        """The config of the step."""
+        ...
+
+    @property
     def goal(self) -> str:
         """What the panel works on."""
         ...

@@ -42,7 +42,8 @@ def asking_for(schema: type[BaseModel], model: BaseChatModel) -> Runnable[Any, A
     plain, strict = wire_schema(schema)
     # Nobody follows a structured answer while it is written, and of a streamed one that is
     # cut off the OpenAI client gives no usage.
-    model = model.model_copy(update={"disable_streaming": True})
+    streaming = {"streaming": False} if hasattr(model, "streaming") else {}
+    model = model.model_copy(update={"disable_streaming": True, **streaming})
     takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
     if strict is not None and takes_strict:
         return model.with_structured_output(strict, include_raw=True, strict=True)
@@ -105,7 +106,7 @@ def _json_in(text: str, schema: type[BaseModel]) -> str:
     inner = fenced[1] if fenced else text
     start, end = inner.find("{"), inner.rfind("}")
     found = inner[start : end + 1] if 0 <= start < end else inner.strip()
-    with suppress(ValueError):  # the schema's own reader says what is wrong with it
+    with suppress(ValueError, RecursionError):  # the schema's own reader says what is wrong with it
         given: Any = json.loads(found, strict=False)  # many leave line breaks in a text
         wrapped = issubclass(schema, RootModel) and isinstance(given, dict) and WRAP in given
         return json.dumps(given[WRAP] if wrapped else given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -72,7 +73,8 @@ class _ThreadedBlock:
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Call the function in its thread; the loop's pool has a few, which others wait for."""
-        return await asyncio.wrap_future(_in_thread(lambda: self._block.run(value, ctx)))
+        given = await asyncio.wrap_future(_in_thread(lambda: self._block.call(value, ctx)))
+        return await given if inspect.isawaitable(given) else given
 
 
 def threaded(block: Block) -> Block:

@@ -32,7 +32,7 @@ class InlineFunction(FunctionBlock):
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Call it where it stands."""
-        given = self._call(value, ctx)
+        given = self.call(value, ctx)
         return await given if inspect.isawaitable(given) else given
 
 

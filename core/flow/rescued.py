@@ -53,7 +53,7 @@ class RescueFunction(FunctionBlock):
         self.function = function
         self.name = describe(function)
         self.async_only = is_async(function)
-        self._call = call
+        self.call = call
 
 
 def as_rescue(block: RescueLike) -> Block:

@@ -23,16 +23,20 @@ class Branch:
     """The members with which it began."""
     closed: frozenset[str] = frozenset()
     """Joins that went on without it, at which it ends."""
+    passed: frozenset[str] = frozenset()
+    """Joins to which it has come, so that they do not wait for it any more."""
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
         """Read it from the state."""
-        return cls(stored["at"], tuple(stored["heads"]), frozenset(stored.get("closed") or ()))
+        closed, passed = (frozenset(stored.get(key) or ()) for key in ("closed", "passed"))
+        return cls(stored["at"], tuple(stored["heads"]), closed, passed)
 
     def write(self) -> dict[str, Any]:
         """Give it as JSON."""
-        written = {"at": self.at, "heads": list(self.heads)}
-        return {**written, "closed": sorted(self.closed)} if self.closed else written
+        joins = {"closed": sorted(self.closed), "passed": sorted(self.passed)}
+        kept = {key: names for key, names in joins.items() if names}
+        return {"at": self.at, "heads": list(self.heads), **kept}
 
 
 def met(branches: Sequence[Branch]) -> Branch:
@@ -40,7 +44,8 @@ def met(branches: Sequence[Branch]) -> Branch:
     first = branches[0]
     heads = dict.fromkeys(head for each in branches for head in each.heads)
     closed = (join for join in first.closed if all(join in each.closed for each in branches))
-    return Branch(first.at, tuple(heads), frozenset(closed))
+    passed = (join for join in first.passed if all(join in each.passed for each in branches))
+    return Branch(first.at, tuple(heads), frozenset(closed), frozenset(passed))
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Meeting:
         for target in targets:
             heads = branch.heads if len(targets) == 1 else (target,)
             self._forget(heads if len(targets) > 1 else ())
-            self._arrive(Branch(target, heads, branch.closed), branch.at)
+            self._arrive(replace(branch, at=target, heads=heads), branch.at)
 
     def _forget(self, heads: Iterable[str]) -> None:
         """A branch that begins again is not the one that has ended."""
@@ -106,7 +111,7 @@ class Meeting:
     def _arrive(self, branch: Branch, source: str) -> None:
         if branch.at not in self.ways.forward[source]:
             self.begins_anew = True
-            branch = replace(branch, closed=frozenset())
+            branch = replace(branch, closed=frozenset(), passed=frozenset())
         if branch.at not in branch.closed:
             self.arrived.append(branch)
 
@@ -122,10 +127,14 @@ class Meeting:
             if name in self.ways.joins and name not in self.waits_for_all:
                 branches = [self._closed_to(each, name) for each in branches]
         return Branches(
-            tuple(each for each in branches if each.at in ready),
+            tuple(self._passing(each) for each in branches if each.at in ready),
             tuple(each for each in branches if each.at not in ready),
             tuple(self.ended),
         )
+
+    def _passing(self, branch: Branch) -> Branch:
+        here = self.ways.joins & {branch.at}
+        return replace(branch, passed=branch.passed | here) if here else branch
 
     def missing_at(self, join: str) -> list[Branch]:
         """Give the branches for which a join waits: all that began where they could come to it.
@@ -139,7 +148,9 @@ class Meeting:
 
     def _comes(self, sources: Iterable[str], join: str, branch: Branch) -> bool:
         ways, closed = self.ways, branch.closed
-        return join not in closed and any(ways.comes_to(each, join, closed) for each in sources)
+        if join in closed or join in branch.passed:
+            return False
+        return any(ways.comes_to(each, join, closed) for each in sources)
 
     def _closed_to(self, branch: Branch, join: str) -> Branch:
         """A branch that comes to a join which has gone on with another one ends there."""

@@ -32,9 +32,12 @@ class GraphSchedule(Schedule):
     def after(self, spoke: tuple[str, ...], ctx: Context, memo: Any) -> Asking[Decision]:
         """Those to whom the edges lead."""
         meeting = Meeting(self.ways, self.waits_for_all, self._branches(spoke, memo))
+        going: list[tuple[Branch, tuple[str, ...]]] = []
         for branch in meeting.before.speaking:
             targets = yield from self._targets(branch.at, ctx)
-            meeting.go(branch, targets)
+            going.append((branch, targets))
+        for branch, targets in sorted(going, key=lambda each: bool(each[1])):
+            meeting.go(branch, targets)  # what ends first: another may begin it again
         branches = meeting.after()
         if not branches.speaking:
             return self._stalled(meeting) if branches.waiting else Stop(reason="completed")

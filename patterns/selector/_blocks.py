@@ -136,6 +136,9 @@ def _said(answer: Any, schema: type[BaseModel]) -> tuple[str, bool]:
         return str(raw.additional_kwargs["refusal"]), True
     if raw is answer:
         return str(raw.text), False
+    named = {str(call["args"].get("name")) for call in getattr(raw, "tool_calls", ())}
+    if len(named) > 1:
+        return ", ".join(sorted(named)), False
     read = read_answer(answer, schema)
     return (
         (read.answer, False) if isinstance(read, Unfit) else (str(getattr(read, "name", "")), False)

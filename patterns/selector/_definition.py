@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from flowcompose.core.definition import Problems
+from flowcompose.core.models import is_chat_model
 from flowcompose.core.retry import Retry
 from flowcompose.core.untyped import items_of
 from flowcompose.patterns.selector._making import function_of, selector_block
@@ -51,6 +52,12 @@ def define(factory: Callable[..., Any], written: SelectorWritten) -> Plan:
         definition.shown = replace(written, edges=edges)
     ruling = _ruling(written, parts)
     function = function_of(written.selector)
+    given = written.selector
+    asks_model = given is None or isinstance(given, str) or is_chat_model(given)
+    problems.check(
+        written.selector_prompt is None or asks_model,
+        f"selector_prompt is what a model is asked, but the selector is {given!r}",
+    )
     block = None if function else selector_block(definition, written, parts, ruling)
     return definition.plan(
         parts,

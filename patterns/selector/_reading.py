@@ -41,9 +41,11 @@ class Reader:
 
     def read(self, text: str, candidates: Sequence[str]) -> Named | None:
         """Find the one candidate that a text names: exactly, but for case, or in passing."""
-        said = text.strip()
+        said = text if text in candidates else text.strip()
         if said in candidates:
             return Named(said, "exact")
+        if said in self.names:
+            return None  # the very name of somebody who may not speak
         if self.stop_word is not None and said.casefold() == self.stop_word.casefold():
             return Named(None, "exact" if said == self.stop_word else "tolerant")
         alike: list[str | None] = [n for n in candidates if n.casefold() == said.casefold()]
@@ -96,6 +98,12 @@ def words_of(answer: Any) -> str | None:
         return _in_json(answer)
     keys = mapping_of(answer)
     return next(_strings(keys if keys is not None else _attributes(answer)), None)
+
+
+def names_nobody(answer: Any) -> bool:
+    """Say whether an answer says itself that nobody is to speak."""
+    keys = mapping_of(answer) or {}
+    return answer is None or ("name" in keys and keys["name"] is None)
 
 
 def _in_json(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from flowcompose.core.errors import SelectorError
 from flowcompose.core.results import Stop
-from flowcompose.patterns.selector._reading import Reader, words_of
+from flowcompose.patterns.selector._reading import Reader, names_nobody, words_of
 from flowcompose.patterns.turn_loop.schedule import Speak
 from flowcompose.patterns.turn_loop.select import SELECTOR
 
@@ -45,7 +45,7 @@ class Ruling:
         """Take what a model or a block gave; None if it names nobody who may speak."""
         words = words_of(answer)
         if words is None:
-            return self._stopped if answer is None and self.can_stop else None
+            return self._stopped if names_nobody(answer) and self.can_stop else None
         named = self.reader.read(words, candidates)
         if named is None:
             return None

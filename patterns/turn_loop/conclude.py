@@ -21,7 +21,7 @@ from flowcompose.patterns.turn_loop.finish import finish
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.schedule import Choose, Decision, Speak
-from flowcompose.patterns.turn_loop.view import View
+from flowcompose.patterns.turn_loop.view import View, unheard
 
 Update = dict[str, Any]
 
@@ -49,7 +49,8 @@ class Conclusion:
         try:
             decision = self._decided(now, spoke)
             if not isinstance(decision, (Speak, Choose, Stop)):
-                decision = decide(decision)
+                with unheard(view.config):
+                    decision = decide(decision)
         except Exception as error:
             return self._undecided(view, update, error)
         return self.go(decision, view, update, now)
@@ -61,7 +62,8 @@ class Conclusion:
         try:
             decision = self._decided(now, spoke)
             if not isinstance(decision, (Speak, Choose, Stop)):
-                decision = await adecide(decision)
+                with unheard(view.config):
+                    decision = await adecide(decision)
         except Exception as error:
             return self._undecided(view, update, error)
         return self.go(decision, view, update, now)

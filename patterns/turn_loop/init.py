@@ -23,7 +23,7 @@ from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
 from flowcompose.patterns.turn_loop.schedule import Choose, Decision, Speak
 from flowcompose.patterns.turn_loop.state import reset_of
-from flowcompose.patterns.turn_loop.view import View
+from flowcompose.patterns.turn_loop.view import View, unheard
 from flowcompose.resources.writes import WRITES
 
 
@@ -40,7 +40,8 @@ class InitStep:
         view, update = self._open(state, config)
         view.ledger.load()
         try:
-            decision = decide(self._deciding(view))
+            with unheard(config):
+                decision = decide(self._deciding(view))
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -52,7 +53,8 @@ class InitStep:
         view, update = self._open(state, config)
         await view.ledger.aload()
         try:
-            decision = await adecide(self._deciding(view))
+            with unheard(config):
+                decision = await adecide(self._deciding(view))
         except GraphBubbleUp:
             raise
         except Exception as error:

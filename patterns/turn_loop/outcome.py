@@ -52,7 +52,7 @@ def _result(view: View, stop: Stop, *, output: Any, usage: Usage) -> Result[Any]
         output=output,
         contributions=[Contribution.of_entry(entry) for entry in view.entries],
         rounds=view.rounds,
-        turns=view.turns,
+        turns=view.taken,
         referee_critiques=list(Critiques(view.critiques)),
         stop=stop,
         usage=usage,

@@ -52,6 +52,7 @@ class TurnStep:
             return self.conclusion.run(view, {}, (self.name,))
         ctx = view.context(self.name, turn_of(self.name, state, self.plan.key))
         try:
+            _check_awaited(ctx)
             view.load()
             update = self._said(self.block.run(view.turn_input(ctx), ctx), view, ctx)
             if not self._is_together(view):
@@ -71,6 +72,7 @@ class TurnStep:
             return await self.conclusion.arun(view, {}, (self.name,))
         ctx = view.context(self.name, turn_of(self.name, state, self.plan.key))
         try:
+            _check_awaited(ctx)
             await view.aload()
             update = self._said(await self.block.arun(view.turn_input(ctx), ctx), view, ctx)
             if not self._is_together(view):
@@ -124,3 +126,10 @@ class TurnStep:
 
     def _seen(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
         return snapshot(state, self.plan.key) if self.may_share else state
+
+
+def _check_awaited(ctx: Context) -> None:
+    """Begin no turn of a team whose own turn was given up: it may be taken again already."""
+    if ctx.abandoned:
+        msg = "the turn of the team was given up"
+        raise TimeoutError(msg)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.constants import TAG_NOSTREAM
 
 from flowcompose.core.context import Context
@@ -152,6 +154,11 @@ class View:
         return added or turns_in(old.get(key) or (), old.get("failures") or ())
 
     @property
+    def taken(self) -> int:
+        """Turns that were taken, one by one: of those at once, some may be missing."""
+        return len({each["turn"] for log in (self.entries, self.failures) for each in log})
+
+    @property
     def request(self) -> Request:
         """What the run was started with."""
         return self.update.get("request") or self.state.get("request") or _NO_REQUEST
@@ -231,11 +238,11 @@ class View:
 
     def unstreamed(self) -> View:
         """The same moment, for a block whose tokens are nobody's to see."""
-        tags = [*(self.config.get("tags") or []), TAG_NOSTREAM]
-        return View(self.plan, self.state, {**self.config, "tags": tags}, self.update, self._first)
+        return View(self.plan, self.state, _quiet(self.config), self.update, self._first)
 
     def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
         """The config under which this turn calls models: it says who asks, and when."""
+        config = self.config if agent_name else _quiet(self.config)
         metadata = {
             **(self.config.get("metadata") or {}),
             "agent_name": agent_name,
@@ -243,9 +250,27 @@ class View:
             "round": round,
             "turn": turn,
         }
-        return {**self.ledger.handed_down(self.config), "metadata": metadata}
+        return {**self.ledger.handed_down(config), "metadata": metadata}
 
     def _log(self, key: str) -> Sequence[Any]:
         old: Sequence[Any] = self.state.get(key) or ()
         new = self.update.get(key)
         return [*old, *new] if new else old
+
+
+def _quiet(config: RunnableConfig) -> RunnableConfig:
+    """The config for what works unheard: the engine streams none of its tokens."""
+    return {**config, "tags": [*(config.get("tags") or []), TAG_NOSTREAM]}
+
+
+@contextmanager
+def unheard(config: RunnableConfig) -> Generator[None]:
+    """Let functions that are asked for a decision call models without anybody hearing it.
+
+    One that passes no config finds this one, as any Runnable does.
+    """
+    token = var_child_runnable_config.set(_quiet(config))
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
