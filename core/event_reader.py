@@ -19,7 +19,7 @@ from flowcompose.core.names import member_of
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.step_events import STEP_KINDS, StepEvents
 from flowcompose.core.stream import MARK, NODE, NodeMark
-from flowcompose.core.turns import Selection, turn_of
+from flowcompose.core.turns import reason_in, turn_of
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.critiques import RefereeCritique
@@ -108,8 +108,7 @@ class EventReader:
         if number != before and mark.per_round is not None:
             first: dict[str, Any] = {**where, "turn": (number - 1) * mark.per_round + 1}
             yield events.RoundStarted(**first)
-        selection: Selection = state.get("selection") or Selection()
-        reason = selection.get("reason", "schedule")
+        reason = reason_in(state, mark.key)
         yield events.SpeakerSelected(agent_name=node.agent_name, reason=reason, **where)
         yield events.TurnStarted(agent_name=node.agent_name, **where)
 

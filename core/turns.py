@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
@@ -43,6 +44,15 @@ def together_in(state: Mapping[str, Any]) -> Together | None:
     selection: Selection = state.get("selection") or Selection()
     speakers = selection.get("speakers") or ()
     return Together(selection.get("after", 0), speakers) if len(speakers) > 1 else None
+
+
+def reason_in(state: Mapping[str, Any], key: str) -> str:
+    """Say how it was decided who speaks now."""
+    logs = (state.get(key), state.get("failures"))
+    last = max((log[-1] for log in logs if log), key=itemgetter("turn"), default=None)
+    selection: Selection = state.get("selection") or Selection()
+    reason: str | None = last.get("next") if last else None
+    return reason or selection.get("reason", "schedule")
 
 
 def turn_of(agent_name: str, state: Mapping[str, Any], key: str) -> int:

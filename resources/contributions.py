@@ -33,6 +33,8 @@ class Entry(TypedDict):
     """Inside which members of the pattern it was said, outermost first; absent for own ones."""
     tools: NotRequired[list[str]]
     """The tools that were called in the turn, in order; absent where there were none."""
+    next: NotRequired[str]
+    """How the next speaker was chosen, where that is not always the same."""
     ends: NotRequired[bool]
     """Whether the member ended its team with it; absent where it did not."""
 

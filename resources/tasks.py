@@ -26,6 +26,8 @@ class Failure(TypedDict):
     started_at: float
     completed_at: float
     usage: NotRequired[dict[str, int]]
+    next: NotRequired[str]
+    """How the next speaker was chosen."""
 
 
 class Task(BaseModel):

@@ -92,10 +92,19 @@ class Conclusion:
     def _speak(self, decision: Speak, update: Update, now: View) -> Goto:
         nodes = self.plan.nodes
         if self.plan.keeps_selection:
-            update = {**update, "selection": _kept(decision, now)}
+            update = self._with_selection(decision, update, now)
         if len(decision.names) == 1:
             return Command(update=update, goto=nodes[decision.names[0]])
         return Command(update=update, goto=[nodes[name] for name in decision.names])
+
+    def _with_selection(self, decision: Speak, update: Update, now: View) -> Update:
+        """Keep how one speaker was chosen with the turn before, which costs next to nothing."""
+        said: Any = update.get(self.plan.key) or update.get("failures")
+        alone = len(decision.names) == 1 and decision.memo is None
+        if not (alone and isinstance(said, list)):
+            return {**update, "selection": _kept(decision, now)}
+        said[-1]["next"] = decision.reason
+        return update
 
     def _decided(self, now: View, spoke: tuple[str, ...]) -> Decision | Asking[Decision]:
         """Decide; where something has to be asked for it, give a generator that does."""

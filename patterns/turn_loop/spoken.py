@@ -102,6 +102,6 @@ def entries_of(spoken: Spoken, member: Member, ctx: Context, started_at: float) 
 
 def _nested(entry: Entry, member: str, ctx: Context) -> Entry:
     """An entry of a member's own transcript; what it cost is counted for the whole turn."""
-    kept = {key: each for key, each in entry.items() if key not in ("usage", "ends")}
+    kept = {key: each for key, each in entry.items() if key not in ("usage", "ends", "next")}
     kept |= {"round": ctx.state.round, "turn": ctx.state.turn}
     return cast("Entry", {**kept, "path": [member, *entry.get("path", ())]})
