@@ -247,3 +247,13 @@ def test_any_graph_ends_for_a_reason_and_alike_on_both_paths(
     assert 1 <= result.turns == len(result.contributions) <= (cap or size)
     assert (said(again), again.stop) == (said(result), result.stop)
     assert result.stop.reason != "stalled" or joins[str(result.stop.by)] == "all"
+
+
+@both_paths
+async def test_a_lap_that_begins_while_the_last_one_goes_on_wakes_an_any_join_again(
+    use_async: bool,
+) -> None:
+    edges = [*edges_of("sa sb am"), Edge("b", "s", times("b", 1)), Edge("b", "m"), Edge("m", "j")]
+    pattern = team("sabmj", edges, join={"m": "any"}, max_turns=30)
+    result = await run(pattern, use_async=use_async)
+    assert (said(result), result.stop.reason) == ("sabsmabjmj", "completed")

@@ -116,6 +116,11 @@ def test_a_name_as_it_is_written_is_always_understood(name: str) -> None:
     assert speakers(pattern.run("go")) == [name]
 
 
+def test_a_name_is_found_where_words_are_written_without_blanks() -> None:
+    pattern = team(["作家", "评论家"], selector=ScriptedModel(["请作家发言"]), max_turns=1)
+    assert speakers(pattern.run("go")) == ["作家"]
+
+
 class Who(StrEnum):
     A = "a"
     B = "b"

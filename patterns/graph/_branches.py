@@ -85,8 +85,8 @@ class Meeting:
     before: Branches
     arrived: list[Branch] = field(default_factory=list[Branch])
     ended: list[Branch] = field(default_factory=list[Branch])
-    begins_anew: bool = False
-    """Whether a branch has gone back: if it is alone, what has ended in the last lap is past."""
+    begin_anew: set[str] = field(default_factory=set[str])
+    """The members to which branches have gone back: for these, what was in the last lap is past."""
 
     def __post_init__(self) -> None:
         """Who waited is there already."""
@@ -110,7 +110,7 @@ class Meeting:
 
     def _arrive(self, branch: Branch, source: str) -> None:
         if branch.at not in self.ways.forward[source]:
-            self.begins_anew = True
+            self.begin_anew.add(branch.at)
             branch = replace(branch, closed=frozenset(), passed=frozenset())
         if branch.at not in branch.closed:
             self.arrived.append(branch)
@@ -119,7 +119,7 @@ class Meeting:
         """Say who speaks now, who waits, and who has ended."""
         there = {name: [b for b in self.arrived if b.at == name] for name in self.ways.names}
         come = {name: met(branches) for name, branches in there.items() if branches}
-        if self.begins_anew and len(come) == 1:
+        if self.begin_anew and len(come) == 1:
             self.ended = []
         ready = [name for name in come if not self.missing_at(name)]
         branches = [*come.values()]
@@ -154,6 +154,8 @@ class Meeting:
 
     def _closed_to(self, branch: Branch, join: str) -> Branch:
         """A branch that comes to a join which has gone on with another one ends there."""
-        if branch.at == join or not self._comes((branch.at,), join, branch):
+        if branch.at == join or branch.at in self.begin_anew:
+            return branch
+        if not self._comes((branch.at,), join, branch):
             return branch
         return replace(branch, closed=branch.closed | {join})

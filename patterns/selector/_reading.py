@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from unicodedata import east_asian_width
 
 from langchain_core.messages import BaseMessage
 
@@ -85,7 +86,14 @@ _NO_SLUG = slug("")
 
 
 def _whole(form: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-]){re.escape(form)}(?![\w-])")
+    """Find a name as a whole; where words are written without blanks, no edge is to be seen."""
+    before = "" if _is_wide(form[0]) else r"(?<![\w-])"
+    after = "" if _is_wide(form[-1]) else r"(?![\w-])"
+    return re.compile(before + re.escape(form) + after)
+
+
+def _is_wide(character: str) -> bool:
+    return east_asian_width(character) in ("W", "F")
 
 
 def words_of(answer: Any) -> str | None:
