@@ -123,7 +123,7 @@ def _asking(schema: type[BaseModel], model: BaseChatModel) -> tuple[Runnable[Any
     """Bind the model to the schema, if it can be; else its words are read."""
     try:
         return asking_for(schema, model), True
-    except NotImplementedError:
+    except RuntimeError:  # a kind of it is how langchain-core says that a model has none
         return model, False
 
 
