@@ -20,8 +20,9 @@ from flowcompose.core.turns import Selection
 from flowcompose.patterns.turn_loop.finish import finish
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.quiet import unheard
 from flowcompose.patterns.turn_loop.schedule import Choose, Decision, Speak
-from flowcompose.patterns.turn_loop.view import View, unheard
+from flowcompose.patterns.turn_loop.view import View
 
 Update = dict[str, Any]
 

@@ -21,9 +21,10 @@ from flowcompose.core.results import Stop
 from flowcompose.patterns.turn_loop.conclude import Conclusion
 from flowcompose.patterns.turn_loop.outcome import partial_result
 from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.quiet import unheard
 from flowcompose.patterns.turn_loop.schedule import Choose, Decision, Speak
 from flowcompose.patterns.turn_loop.state import reset_of
-from flowcompose.patterns.turn_loop.view import View, unheard
+from flowcompose.patterns.turn_loop.view import View
 from flowcompose.resources.writes import WRITES
 
 

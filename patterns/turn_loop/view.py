@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.constants import TAG_NOSTREAM
 
 from flowcompose.core.context import Context
 from flowcompose.core.handover import lasting_for
@@ -22,6 +19,7 @@ from flowcompose.core.source import RunInput
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.turns import Selection, speaker_of, turns_in
 from flowcompose.patterns.turn_loop.plan import Plan
+from flowcompose.patterns.turn_loop.quiet import quiet
 from flowcompose.patterns.turn_loop.shape import SynthesisInput
 from flowcompose.resources.contributions import Contribution, Entry
 from flowcompose.resources.critiques import CritiqueEntry, Critiques
@@ -238,11 +236,11 @@ class View:
 
     def unstreamed(self) -> View:
         """The same moment, for a block whose tokens are nobody's to see."""
-        return View(self.plan, self.state, _quiet(self.config), self.update, self._first)
+        return View(self.plan, self.state, quiet(self.config), self.update, self._first)
 
     def config_for(self, agent_name: str, round: int, turn: int) -> RunnableConfig:
         """The config under which this turn calls models: it says who asks, and when."""
-        config = self.config if agent_name else _quiet(self.config)
+        config = self.config if agent_name else quiet(self.config)
         metadata = {
             **(self.config.get("metadata") or {}),
             "agent_name": agent_name,
@@ -256,21 +254,3 @@ class View:
         old: Sequence[Any] = self.state.get(key) or ()
         new = self.update.get(key)
         return [*old, *new] if new else old
-
-
-def _quiet(config: RunnableConfig) -> RunnableConfig:
-    """The config for what works unheard: the engine streams none of its tokens."""
-    return {**config, "tags": [*(config.get("tags") or []), TAG_NOSTREAM]}
-
-
-@contextmanager
-def unheard(config: RunnableConfig) -> Generator[None]:
-    """Let functions that are asked for a decision call models without anybody hearing it.
-
-    One that passes no config finds this one, as any Runnable does.
-    """
-    token = var_child_runnable_config.set(_quiet(config))
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
