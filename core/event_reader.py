@@ -18,7 +18,7 @@ from flowcompose.core.messages import slug
 from flowcompose.core.names import member_of
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.step_events import STEP_KINDS, StepEvents
-from flowcompose.core.stream import MARK, NODE, NodeMark
+from flowcompose.core.stream import MARK, NODE, UNHEARD, NodeMark
 from flowcompose.core.turns import reason_in, turn_of
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Contribution
@@ -131,6 +131,8 @@ class EventReader:
 
     def _token(self, ns: Namespace, message: Any, metadata: Mapping[str, Any]) -> Iterator[Event]:
         if not isinstance(message, AIMessage) or not message.text or self._hidden(ns):
+            return
+        if metadata.get(UNHEARD):
             return
         if message.name and message.name == slug(str(metadata.get("pattern"))):
             return  # the deliverable as a message of the state, which is no token

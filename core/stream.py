@@ -16,6 +16,10 @@ NODE = "flowcompose_node"
 """The metadata key under which a node of ours says which it is, so that events know it."""
 
 
+UNHEARD = "flowcompose_unheard"
+"""The metadata key of what is nobody's to hear, however deep in graphs it is said."""
+
+
 class NodeMark(NamedTuple):
     """What stands under `NODE`, in one string. No node name has a bar in it."""
 

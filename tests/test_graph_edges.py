@@ -257,3 +257,14 @@ async def test_a_lap_that_begins_while_the_last_one_goes_on_wakes_an_any_join_ag
     pattern = team("sabmj", edges, join={"m": "any"}, max_turns=30)
     result = await run(pattern, use_async=use_async)
     assert (said(result), result.stop.reason) == ("sabsmabjmj", "completed")
+
+
+@both_paths
+async def test_a_branch_with_a_loop_of_its_own_does_not_wake_an_any_join_again(
+    use_async: bool,
+) -> None:
+    edges = [*edges_of("aw ax"), Edge("w", "w", times("w", 1)), Edge("w", "c"), Edge("x", "c")]
+    edges += [Edge("c", "a", times("c", 1)), Edge("c", "p")]
+    pattern = team("awxcp", edges, join={"c": "any"}, max_turns=20)
+    result = await run(pattern, use_async=use_async)
+    assert (said(result), result.stop.reason) == ("awxwcawxcp", "completed")

@@ -25,6 +25,7 @@ from flowcompose import (
     selector,
     sequential,
 )
+from flowcompose.core import events
 from flowcompose.core.testing import ModelCall, ScriptedModel
 from flowcompose.patterns.selector import SelectionInput
 
@@ -306,3 +307,28 @@ async def test_to_begin_again_never_takes_whom_candidates_exclude(
     )
     result = await run(pattern, use_async=use_async)
     assert (speakers(result), result.stop.reason) == (expected, reason)
+
+
+@both_paths
+async def test_nothing_is_heard_of_an_agent_that_a_decision_asks(use_async: bool) -> None:
+    from langchain.agents import create_agent
+
+    judge: Any = create_agent(ScriptedModel(lambda messages: "judge thinks no"), tools=[])
+
+    def enough(ctx: Context) -> bool:
+        judge.invoke({"messages": [("user", "enough?")]}, config=ctx.config)
+        judge.invoke({"messages": [("user", "enough?")]})
+        return False
+
+    pattern = sequential(
+        name="team",
+        roster=[RosterEntry("ann"), RosterEntry("bob")],
+        model=ScriptedModel(lambda messages: "hi"),
+        terminate_when=enough,
+    )
+    if use_async:
+        seen = [event async for event in pattern.aevents("go")]
+    else:
+        seen = [*pattern.events("go")]
+    heard = [(e.agent_name, e.text) for e in seen if isinstance(e, events.Token)]
+    assert heard == [("ann", "hi"), ("bob", "hi")]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import interrupt
 from pydantic import BaseModel
 
 from flowcompose import (
@@ -290,3 +291,27 @@ async def test_where_there_are_no_rounds_none_is_started(kind: str, use_async: b
     seen = await events_of(WITHOUT_ROUNDS[kind](), use_async=use_async)
     kinds = [type(event) for event in seen]
     assert (kinds.count(events.TurnCompleted), kinds.count(events.RoundStarted)) == (3, 0)
+
+
+@pytest.mark.parametrize("order", ["abq", "aqb", "qab"])
+def test_a_round_that_waits_is_not_finished_and_a_failed_one_is(order: str) -> None:
+    def asks(turn: TurnInput) -> str:
+        return str(interrupt("go on?"))
+
+    def fails(turn: TurnInput) -> str:
+        raise ValueError(turn.agent_name)
+
+    def panel(block: Any) -> Pattern[Any]:
+        blocks = {"a": lambda turn: "a", "b": lambda turn: "b", "q": block}
+        roster = [RosterEntry(name, block=blocks[name]) for name in order]
+        return round_robin(
+            name="panel", roster=roster, max_rounds=2, synthesizer=False, speak="at_once",
+            checkpointer=InMemorySaver(),
+        )  # fmt: skip
+
+    waiting = panel(asks).run("go", thread_id="t")
+    assert (waiting.stop.reason, waiting.rounds, waiting.turns) == ("interrupted", 0, 2)
+    with pytest.raises(MemberError) as caught:
+        panel(fails).run("go", thread_id="t")
+    assert caught.value.result is not None
+    assert (caught.value.result.rounds, caught.value.result.turns) == (1, 3)

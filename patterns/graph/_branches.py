@@ -86,7 +86,7 @@ class Meeting:
     arrived: list[Branch] = field(default_factory=list[Branch])
     ended: list[Branch] = field(default_factory=list[Branch])
     begin_anew: set[str] = field(default_factory=set[str])
-    """The members to which branches have gone back: for these, what was in the last lap is past."""
+    """Where branches have gone back that are parted anew: what was in their last lap is past."""
 
     def __post_init__(self) -> None:
         """Who waited is there already."""
@@ -110,8 +110,10 @@ class Meeting:
 
     def _arrive(self, branch: Branch, source: str) -> None:
         if branch.at not in self.ways.forward[source]:
-            self.begin_anew.add(branch.at)
-            branch = replace(branch, closed=frozenset(), passed=frozenset())
+            branch = replace(branch, passed=frozenset())
+            if self.ways.begins_again(branch.heads, branch.at):
+                self.begin_anew.add(branch.at)
+                branch = replace(branch, closed=frozenset())
         if branch.at not in branch.closed:
             self.arrived.append(branch)
 

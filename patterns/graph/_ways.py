@@ -109,6 +109,11 @@ class Ways:
         known = {self.start, *self.reached[self.start]}
         return next((self._around(n) for n in self.names if n in known & self.reached[n]), None)
 
+    def begins_again(self, heads: Iterable[str], target: str) -> bool:
+        """Say whether a branch that goes back to `target` comes to where it was parted again."""
+        parted = [name for name, targets in self.forks.items() if set(heads) & set(targets)]
+        return any(name == target or self.comes_to(target, name) for name in parted)
+
     def comes_to(self, source: str, target: str, closed: Iterable[str] = ()) -> bool:
         """Say whether a branch can go forward from one member to another.
 

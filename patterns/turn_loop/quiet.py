@@ -9,10 +9,17 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.constants import TAG_NOSTREAM
 
+from flowcompose.core.stream import UNHEARD
+
 
 def quiet(config: RunnableConfig) -> RunnableConfig:
-    """The config for what works unheard: the engine streams none of its tokens."""
-    return {**config, "tags": [*(config.get("tags") or []), TAG_NOSTREAM]}
+    """The config for what works unheard.
+
+    The engine streams no tokens with this tag, but for those of graphs, which have nodes of their
+    own; these inherit the metadata, by which events leave them out.
+    """
+    metadata = {**(config.get("metadata") or {}), UNHEARD: True}
+    return {**config, "tags": [*(config.get("tags") or []), TAG_NOSTREAM], "metadata": metadata}
 
 
 @contextmanager

@@ -142,7 +142,7 @@ class View:
     @property
     def rounds(self) -> int:
         """Rounds that are finished."""
-        return self.plan.rounds_after(self.turns)
+        return self.plan.rounds_after(self.taken)
 
     @property
     def turns(self) -> int:
@@ -242,7 +242,7 @@ class View:
         """The config under which this turn calls models: it says who asks, and when."""
         config = self.config if agent_name else quiet(self.config)
         metadata = {
-            **(self.config.get("metadata") or {}),
+            **(config.get("metadata") or {}),
             "agent_name": agent_name,
             "lc_agent_name": agent_name,
             "round": round,
