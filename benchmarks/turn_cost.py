@@ -12,13 +12,9 @@ Run it with `python benchmarks/turn_cost.py`.
 from __future__ import annotations
 
 import argparse
-import asyncio
-import gc
 import json
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypedDict
 
@@ -27,6 +23,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.constants import END, START
 from langgraph.graph import StateGraph
 from langgraph.types import Command
+from timing import in_process, microseconds
 
 from flowcompose import RosterEntry, TurnInput, round_robin
 from flowcompose.resources.logs import append
@@ -117,36 +114,13 @@ def measure(kind: str, turns: int, repeats: int, *, use_async: bool, saving: boo
     def run(number: int) -> Any:
         return call(start, config=config(number), **options)
 
-    async def arepeat() -> list[float]:
-        return [await _atimed(run, number) for number in range(repeats + 1)]
-
-    def repeat() -> list[float]:
-        return [_timed(run, number) for number in range(repeats + 1)]
-
-    taken = asyncio.run(arepeat()) if use_async else repeat()
-    return [seconds / turns * 1e6 for seconds in taken[1:]]
-
-
-def _timed(run: Callable[[int], object], number: int) -> float:
-    gc.collect()
-    start = time.perf_counter()
-    run(number)
-    return time.perf_counter() - start
-
-
-async def _atimed(run: Callable[[int], Awaitable[object]], number: int) -> float:
-    gc.collect()
-    start = time.perf_counter()
-    await run(number)
-    return time.perf_counter() - start
+    return [each / turns for each in microseconds(run, repeats, use_async=use_async)]
 
 
 def _in_process(kind: str, given: argparse.Namespace, path: str, saver: str) -> list[float]:
-    command = [sys.executable, __file__, "--child", kind, "--path", path, "--saver", saver]
-    command += ["--turns", str(given.turns), "--repeats", str(given.repeats)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    numbers: list[float] = json.loads(done.stdout)
-    return numbers
+    arguments = ["--child", kind, "--path", path, "--saver", saver]
+    arguments += ["--turns", str(given.turns), "--repeats", str(given.repeats)]
+    return in_process(__file__, arguments)
 
 
 def _row(given: argparse.Namespace, path: str, saver: str) -> float:

@@ -26,6 +26,7 @@ from flowcompose import (
     sequential,
 )
 from flowcompose.core import events
+from flowcompose.core.conditions import token_usage
 from flowcompose.core.testing import ModelCall, ScriptedModel
 from flowcompose.patterns.selector import SelectionInput
 
@@ -332,3 +333,11 @@ async def test_nothing_is_heard_of_an_agent_that_a_decision_asks(use_async: bool
         seen = [*pattern.events("go")]
     heard = [(e.agent_name, e.text) for e in seen if isinstance(e, events.Token)]
     assert heard == [("ann", "hi"), ("bob", "hi")]
+
+
+def test_what_choosing_costs_counts_for_a_budget() -> None:
+    usage = UsageMetadata(input_tokens=60, output_tokens=40, total_tokens=100)
+    model = ScriptedModel([AIMessage(name, usage_metadata=usage) for name in ("b", "c", "a")])
+    result = team("abc", selector=model, max_turns=9, terminate_when=token_usage(200)).run("go")
+    assert (result.turns, result.usage.selector.total_tokens) == (2, 200)
+    assert (result.stop.reason, result.stop.by) == ("terminate_when", "token_usage(total=200)")

@@ -32,7 +32,7 @@ class PatternBuilder(StateGraph[Any, Any, Any, Any]):
             critiques=plan.referee is not None,
             failures=plan.on_error != "raise",
             selection=plan.schedule.keeps_selection,
-            choices=plan.selector is not None,
+            selections=plan.selector is not None,
             together=bool(plan.schedule.together),
         )
         schemas = state_schemas(plan.key, kept)

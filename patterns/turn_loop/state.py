@@ -55,7 +55,7 @@ class Kept:
     failures: bool = False
     selection: bool = False
     """What was decided about who speaks next."""
-    choices: bool = False
+    selections: bool = False
     """Whom the selector chose."""
     together: bool = False
     """Whether members speak at once."""
@@ -78,7 +78,7 @@ def state_schemas(accessor_key: str, kept: Kept) -> Schemas:
     choosing: dict[str, Any] = {}
     if kept.selection:
         choosing["selection"] = Selection | None
-    if kept.choices:
+    if kept.selections:
         choosing["selections"] = Annotated[list[SelectionEntry], log_channel()]
     if kept.together:
         choosing["faults"] = Annotated[list[Any], Gathered(list)]
