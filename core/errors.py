@@ -2,6 +2,7 @@
 
 FlowComposeError
 +- DefinitionError (ValueError)   what was written cannot work: raised where it was written
+|  +- ManifestError               a document that cannot work: `.file`, `.line`, `.path`
 +- RunError (RuntimeError)        a run failed: `.result` holds what was achieved
    +- MemberError                 a member failed: `.agent_name`, `.round`, `.turn`
    +- SelectorError               nobody could be chosen to speak: `.answer`
@@ -12,7 +13,8 @@ FlowComposeError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from flowcompose.core.results import Result
@@ -44,6 +46,55 @@ class DefinitionError(FlowComposeError, ValueError):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle from the parts: an exception's default is its single message."""
         return type(self), (self.subject, self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestProblem:
+    """Something that is wrong with a document, and where it stands."""
+
+    message: str
+    file: str
+    """The file, as its user named it."""
+    line: int | None = None
+    """Counted from 1; None where the problem is that of a whole file."""
+    path: str = ""
+    """Where in the document, such as `spec.members[0].name`."""
+    severity: Literal["error", "warning"] = "error"
+    """A warning does not keep the document from being run."""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return ": ".join(filter(None, (place, self.path, self.message)))
+
+
+class ManifestError(DefinitionError):
+    """A document, or a set of them, that cannot work."""
+
+    found: tuple[ManifestProblem, ...]
+    """Every problem with its place. `.problems` are the same as sentences."""
+
+    def __init__(self, subject: str, found: Sequence[ManifestProblem]) -> None:
+        super().__init__(subject, [str(each) for each in found])
+        self.found = tuple(found)
+
+    @property
+    def file(self) -> str:
+        """In which file the first problem is."""
+        return self.found[0].file
+
+    @property
+    def line(self) -> int | None:
+        """On which line the first problem is."""
+        return self.found[0].line
+
+    @property
+    def path(self) -> str:
+        """Where in its document the first problem is."""
+        return self.found[0].path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle from the parts."""
+        return type(self), (self.subject, self.found)
 
 
 class RunError(FlowComposeError, RuntimeError):

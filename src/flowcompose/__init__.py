@@ -12,6 +12,7 @@ from flowcompose.core.context import Context
 from flowcompose.core.errors import (
     DefinitionError,
     FlowComposeError,
+    ManifestError,
     MaxTurnsReached,
     MemberError,
     OutputError,
@@ -76,6 +77,7 @@ __all__ = [  # noqa: RUF022 - in groups, for reading
     # errors
     "FlowComposeError",
     "DefinitionError",
+    "ManifestError",
     "RunError",
     "MemberError",
     "SelectorError",
