@@ -1,0 +1,154 @@
+"""Keeping secrets out of everything that is shown, told or kept."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+_SHORTEST = 4
+"""What is shorter than this stands in too many words to be told apart from them."""
+
+_STARS = "***"
+_LEAST_PIECE = 8
+"""Shorter pieces of base64 would be found in texts that have nothing to do with the secret."""
+
+
+class Redactor:
+    """Replaces secrets by `***`, in each form in which they may come back.
+
+    Args:
+        secrets: What must not be seen. A secret shorter than four characters is left alone.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = {form for secret in secrets for form in _forms(secret)}
+        self._forms = sorted(form for form in known if len(form) >= _SHORTEST)
+        self._first = frozenset(form[0] for form in self._forms)
+        self._longest = max(map(len, self._forms), default=0)
+
+    def __repr__(self) -> str:
+        return f"Redactor({len(self._forms)} forms)"
+
+    def clean(self, text: str) -> str:
+        """Give the text without secrets."""
+        kept, end = "", 0
+        for start, after in self._found(text):
+            kept += text[end:start] + _STARS
+            end = after
+        return kept + text[end:]
+
+    def clean_json(self, value: Any) -> Any:
+        """Give a JSON value without secrets, in keys either."""
+        if isinstance(value, str):
+            return self.clean(value)
+        if isinstance(value, dict):
+            items: Iterable[tuple[Any, Any]] = value.items()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
+            return {self.clean_json(key): self.clean_json(each) for key, each in items}
+        if isinstance(value, (list, tuple)):
+            return [self.clean_json(each) for each in value]  # pyright: ignore[reportUnknownVariableType] - any JSON
+        return value
+
+    def stream(self) -> TokenRedactor:
+        """Give a redactor of texts that come in pieces."""
+        return TokenRedactor(self)
+
+    def split(self, text: str) -> tuple[str, str]:
+        """Part a text that goes on: what is safe to show, cleaned, and what may yet be a secret."""
+        cut = self._held_from(text)
+        for start, after in self._found(text):
+            if start < cut < after:  # a longer secret may begin inside of one, or with it
+                cut = start
+        return self.clean(text[:cut]), text[cut:]
+
+    def _held_from(self, text: str) -> int:
+        """Find where the longest tail begins with which a secret could begin."""
+        for at in range(max(0, len(text) - self._longest + 1), len(text)):
+            if text[at] in self._first and self._begins_one(text[at:]):
+                return at
+        return len(text)
+
+    def _begins_one(self, tail: str) -> bool:
+        forms = self._forms
+        at = bisect_left(forms, tail)
+        # The tail itself may be a secret, and a longer one begin with it.
+        at += at < len(forms) and forms[at] == tail
+        return at < len(forms) and forms[at].startswith(tail)
+
+    def _found(self, text: str) -> list[tuple[int, int]]:
+        """Find where secrets stand: those that overlap are one place."""
+        places: list[tuple[int, int]] = []
+        for start, after in sorted(self._places(text)):
+            if places and start <= places[-1][1]:
+                places[-1] = places[-1][0], max(after, places[-1][1])
+            else:
+                places.append((start, after))
+        return places
+
+    def _places(self, text: str) -> Iterator[tuple[int, int]]:
+        for form in self._forms:
+            start = text.find(form)
+            while start >= 0:
+                yield start, start + len(form)
+                start = text.find(form, start + 1)
+
+
+class TokenRedactor:
+    """Cleans texts that come in pieces: a secret that is split over some does not get out.
+
+    What could be the beginning of a secret is held back until it is known not to be one.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held: dict[str, str] = {}
+
+    def feed(self, key: str, piece: str) -> str:
+        """Take the next piece of the text `key`, and give what can be shown of it by now."""
+        safe, held = self._redactor.split(self._held.pop(key, "") + piece)
+        if held:
+            self._held[key] = held
+        return safe
+
+    def flush(self, key: str) -> str:
+        """Give the rest of the text `key`, which has ended."""
+        return self._redactor.clean(self._held.pop(key, ""))
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Give a secret as it is, and as JSON, URLs, `repr` and base64 write it."""
+    if len(secret) < _SHORTEST:
+        return
+    for form in {secret, secret.strip()}:  # a header holds it without the line's end
+        yield form
+        yield json.dumps(form)[1:-1]
+        yield json.dumps(form, ensure_ascii=False)[1:-1]
+        yield repr(form)[1:-1]
+        for quoted in (quote(form), quote(form, safe=""), quote_plus(form)):
+            yield quoted
+            yield _lower_case_escapes(quoted)
+        yield from _as_base64(form.encode())
+
+
+def _lower_case_escapes(quoted: str) -> str:
+    first, *rest = quoted.split("%")
+    return "%".join([first, *(each[:2].lower() + each[2:] for each in rest)])
+
+
+def _as_base64(data: bytes) -> Iterator[str]:
+    """Give it as base64 on its own, and as part of something longer such as `user:secret`."""
+    whole = b64encode(data).decode()
+    pieces = [whole, whole.rstrip("="), *(_inside(data, before) for before in range(3))]
+    for piece in filter(lambda each: len(each) >= _LEAST_PIECE, pieces):
+        yield piece
+        yield piece.replace("+", "-").replace("/", "_")
+
+
+def _inside(data: bytes, before: int) -> str:
+    """Give the characters that depend on the secret alone if `before` bytes precede it."""
+    encoded = b64encode(b"\0" * before + data).decode()
+    bits = 8 * (before + len(data))
+    return encoded[(8 * before + 5) // 6 : bits // 6]
