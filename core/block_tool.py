@@ -41,9 +41,10 @@ def block_tool(
         DefinitionError: The name is none that a provider takes, or a description is lacking.
     """
     block = as_block(given)
-    block = _GraphTool(block.graph) if isinstance(block, GraphBlock) else block
+    if isinstance(block, GraphBlock) and not isinstance(block, GraphTool):
+        block = GraphTool(block.graph)
     schema = _input_schema(block)
-    argument = "goal" if isinstance(block, _GraphTool) and block.takes_goal else "input"
+    argument = "goal" if isinstance(block, GraphTool) and block.takes_goal else "input"
 
     def value_of(arguments: dict[str, Any]) -> Any:
         return arguments[argument] if schema is None else schema.model_validate(arguments)
@@ -69,7 +70,7 @@ def block_tool(
     )
 
 
-class _GraphTool(GraphBlock):
+class GraphTool(GraphBlock):
     """A graph that works on what the model asks, not on the goal of the run around it."""
 
     def __init__(self, graph: Any) -> None:

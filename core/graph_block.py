@@ -132,7 +132,7 @@ class GraphBlock:
         except RunError as error:
             raise self._paid(error, ctx)  # noqa: B904 - the same error
         self._take_over(output, given, ctx, config)
-        return self._read(output, given, ctx, config)
+        return self.read(output, given, ctx, config)
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Invoke the graph on the async path."""
@@ -143,7 +143,7 @@ class GraphBlock:
         except RunError as error:
             raise self._paid(error, ctx)  # noqa: B904 - the same error
         self._take_over(output, given, ctx, config)
-        return self._read(output, given, ctx, config)
+        return self.read(output, given, ctx, config)
 
     @property
     def _takes_value(self) -> bool:
@@ -164,7 +164,7 @@ class GraphBlock:
         said = before[len(ctx.history) :]
         return {"messages": [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(_DELIVER)]}
 
-    def _lasting(self, value: Any, ctx: Context) -> Lasting | None:
+    def lasting(self, value: Any, ctx: Context) -> Lasting | None:
         """What the step hands over whenever it is at work, so that it need not be stored."""
         return Lasting(value, _before(value, ctx))
 
@@ -185,7 +185,7 @@ class GraphBlock:
         inner = Acts().handed_down(inner)
         if program is None:
             return inner
-        lasting = self._lasting(value, ctx)
+        lasting = self.lasting(value, ctx)
         given_up = lambda: ctx.abandoned  # noqa: E731 - asked when a turn inside begins
         return handing(inner, program.deliverer, value, lasting=lasting, is_abandoned=given_up)
 
@@ -224,7 +224,7 @@ class GraphBlock:
             ctx.acts.said = values.get(key) or ()
             ctx.ledger.record(key, own, ctx.acts.said)
 
-    def _read(
+    def read(
         self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
     ) -> Any:
         """Take the graph's answer: its structured one, its `output`, or its last words."""

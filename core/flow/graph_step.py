@@ -50,7 +50,7 @@ class GraphStep(GraphBlock):
             return {"session": session, **mapping}
         raise TypeError(self._refusal("a text or a mapping with 'goal'", value))
 
-    def _lasting(self, value: Any, ctx: Context) -> Lasting | None:
+    def lasting(self, value: Any, ctx: Context) -> Lasting | None:
         """A step's value is stored: what it was made of need not be there any more."""
         return None
 
@@ -72,13 +72,13 @@ class GraphStep(GraphBlock):
     def _refusal(self, wanted: str, value: Any) -> str:
         return f"{self.name!r} takes {wanted}, got {value!r}; pass input= to make it of the value"
 
-    def _read(
+    def read(
         self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
     ) -> Any:
         state = mapping_of(output)
         if state is not None and isinstance(given, _OwnState):
             return state
-        return super()._read(output, given, ctx, config)
+        return super().read(output, given, ctx, config)
 
 
 def as_step(block: BlockLike) -> Block:

@@ -42,7 +42,12 @@ class Ruling:
         return Speak(own, "function") if own else None
 
     def accept(self, answer: Any, candidates: Sequence[str]) -> Speak | Stop | None:
-        """Take what a model or a block gave; None if it names nobody who may speak."""
+        """Take what a model or a block gave; None if it names nobody who may speak.
+
+        A block that has decided by rules of its own gives a decision, and is believed.
+        """
+        if isinstance(answer, (Speak, Stop)):
+            return answer
         words = words_of(answer)
         if words is None:
             return self._stopped if names_nobody(answer) and self.can_stop else None

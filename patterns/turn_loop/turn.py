@@ -15,6 +15,7 @@ from flowcompose.core.node import Goto
 from flowcompose.core.results import Stop
 from flowcompose.core.timed import TimedBlock, threaded
 from flowcompose.core.turns import together_in, turn_of
+from flowcompose.core.untyped import mapping_of
 from flowcompose.patterns.turn_loop.conclude import Conclusion, Update
 from flowcompose.patterns.turn_loop.failed import (
     Fault,
@@ -86,8 +87,7 @@ class TurnStep:
 
     def _said(self, value: Any, view: View, ctx: Context) -> Update:
         nothing = "" if value is None and self.is_team else value  # a team may come to nothing
-        heard = nothing if ctx.termination is None else ctx.termination
-        spoken = self.plan.listener.hear(heard, self.name, ctx)
+        spoken = self.plan.listener.hear(_last_word(nothing, ctx), self.name, ctx)
         entries = entries_of(spoken, self.member, ctx, view.started_at)
         if self._is_together(view):
             return {self.plan.key: entries, **held_by(view, ctx.state.turn)}
@@ -126,6 +126,14 @@ class TurnStep:
 
     def _seen(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
         return snapshot(state, self.plan.key) if self.may_share else state
+
+
+def _last_word(value: Any, ctx: Context) -> Any:
+    """Give what counts as said: the response of who ended the team, with its data if it has any."""
+    if ctx.termination is None:
+        return value
+    told = mapping_of(value) or {}
+    return value if told.get("text") == ctx.termination else ctx.termination
 
 
 def _check_awaited(ctx: Context) -> None:
