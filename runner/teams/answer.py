@@ -29,5 +29,5 @@ class Answer:
     """What went wrong; None if nothing did."""
     stop: Stop | None = None
     """Why it ended; None where nothing ran."""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     """What it cost."""

@@ -1,0 +1,41 @@
+"""Failures of members that keep what was said before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowcompose.core.errors import FlowComposeError, MaxTurnsReached, RunError
+from flowcompose.core.explain import explain
+from flowcompose.runner.teams.messages import Message, of_contributions
+
+
+class Failed(FlowComposeError):
+    """An agent or a team failed in its turn."""
+
+    def __init__(self, message: str, messages: Sequence[Message] = ()) -> None:
+        super().__init__(message)
+        self.messages = list(messages)
+        """What it had said up to then, its tool calls and their answers included."""
+
+
+def left_of(error: BaseException) -> list[Message]:
+    """Give all messages of a run that failed, those of the failing member last."""
+    result = error.result if isinstance(error, RunError) else None
+    said = of_contributions(result.contributions) if result is not None else []
+    cause = error if isinstance(error, Failed) else error.__cause__
+    return [*said, *(cause.messages if isinstance(cause, Failed) else [])]
+
+
+def told_of(error: BaseException, at_cap: str) -> str:
+    """Say what went wrong in the words of whoever failed.
+
+    Args:
+        error: What the run ended with.
+        at_cap: What is said where it was the cap.
+    """
+    if isinstance(error, MaxTurnsReached):
+        return at_cap
+    cause = error if isinstance(error, Failed) else error.__cause__
+    if isinstance(cause, Failed):
+        return str(cause)
+    return explain(error) if isinstance(error, Exception) else type(error).__name__

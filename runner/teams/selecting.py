@@ -1,0 +1,154 @@
+"""Who speaks next in a selector team, as its era has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from langchain_core.messages import convert_to_openai_messages
+from langgraph.errors import GraphBubbleUp
+
+from flowcompose.core.context import Context
+from flowcompose.core.conversation import Conversation, Steps
+from flowcompose.core.explain import explain
+from flowcompose.core.results import Stop
+from flowcompose.core.retry import Retry
+from flowcompose.patterns.turn_loop.schedule import Speak
+from flowcompose.patterns.turn_loop.selection_input import SelectionInput
+from flowcompose.runner.secrets import Redactor
+from flowcompose.runner.teams.choosers import Chooser
+from flowcompose.runner.teams.eras import Rules
+from flowcompose.runner.teams.failing import Failed
+from flowcompose.runner.teams.messages import Message, of_entries, selector_history
+from flowcompose.runner.teams.selector_prompt import rendered
+from flowcompose.runner.teams.wording import Wording
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How the speakers of one team are chosen."""
+
+    members: Mapping[str, str]
+    """All of them with their descriptions, which may be empty."""
+    rules: Rules
+    chooser: Chooser
+    template: str
+    """The prompt, not yet filled."""
+    openers: tuple[str, ...]
+    """Who may open the team, where edges say it; else empty."""
+    constrained: bool
+    """Whether edges say who may follow whom."""
+    redactor: Redactor
+    wording: Wording
+
+
+class SelectingBlock:
+    """The selector of a team, as a block."""
+
+    async_only = False
+    name = "selector"
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+
+    def run(self, value: SelectionInput, ctx: Context) -> Speak | Stop:
+        """Choose on the sync path."""
+        turn = _Turn(self.selection, value, ctx)
+        if (settled := turn.settled) is not None:
+            return settled
+        try:
+            answer = Conversation(ctx, ctx.config, Retry()).run(turn.steps())
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            raise turn.failed(error)  # noqa: B904 - its cause is decided there
+        return turn.decided(answer)
+
+    async def arun(self, value: SelectionInput, ctx: Context) -> Speak | Stop:
+        """Choose on the async path."""
+        turn = _Turn(self.selection, value, ctx)
+        if (settled := turn.settled) is not None:
+            return settled
+        try:
+            answer = await Conversation(ctx, ctx.config, Retry()).arun(turn.steps())
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            raise turn.failed(error)  # noqa: B904 - its cause is decided there
+        return turn.decided(answer)
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One choice."""
+
+    selection: Selection
+    value: SelectionInput
+    ctx: Context
+
+    @property
+    def opens(self) -> bool:
+        """Whether nobody spoke yet."""
+        return self.value.turn == 1
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """Who may be named."""
+        openers = self.selection.openers if self.opens else ()
+        return openers or self.value.candidates
+
+    @property
+    def settled(self) -> Speak | None:
+        """Who speaks where nobody is asked."""
+        rules, names = self.selection.rules, self.candidates
+        if self.opens and rules.opens_with_first and not self.selection.openers:
+            return Speak(names[:1], "only_candidate")
+        if len(names) == 1 and (self.selection.constrained or not rules.selects_by_tool):
+            return Speak(names, "only_candidate")
+        return None
+
+    def steps(self) -> Steps:
+        """Ask."""
+        members = {name: self.selection.members[name] for name in self.candidates}
+        history = selector_history(self._conversation())
+        prompt = rendered(self.selection.template, members, history)
+        return self.selection.chooser.steps(prompt, self.candidates)
+
+    def decided(self, answer: str | Stop) -> Speak | Stop:
+        """Take a name, or do what the era does with one that is none."""
+        if isinstance(answer, Stop):
+            return answer
+        if answer in self.candidates and self._may_follow(answer):
+            return Speak((answer,), "exact")
+        if self.selection.rules.selects_by_tool:
+            problem = f"Selector returned invalid agent name: {answer}"
+            return Stop(reason="invalid_selection", by="selector", detail=problem)
+        others = tuple(name for name in self.candidates if name != self._last)
+        return Speak((others or self.candidates)[:1], "fallback")
+
+    def failed(self, error: Exception) -> Failed:
+        """Give the failure of a choice."""
+        text = f"selector {self.selection.chooser.who} call failed: {explain(error)}"
+        shown = self.selection.redactor.clean(text)
+        failure = Failed(shown)
+        failure.__cause__ = error if shown == text else None
+        failure.__suppress_context__ = True
+        return failure
+
+    def _may_follow(self, name: str) -> bool:
+        free = self.selection.rules.repeats or self.selection.constrained
+        return free or name != self._last or len(self.candidates) == 1
+
+    @property
+    def _last(self) -> str | None:
+        entries = self.ctx.contributions.raw
+        return entries[-1]["agent_name"] if entries else None
+
+    def _conversation(self) -> list[Message]:
+        """All that was said; the user's input stands in it only where the era has it there."""
+        before = cast("list[Message]", convert_to_openai_messages(list(self.ctx.history)))
+        asked: Sequence[Message] = ()
+        if self.selection.rules.selects_by_tool:
+            asked = [{"role": "user", "content": self.selection.wording.reveal(self.ctx.goal)}]
+        return [*before, *asked, *of_entries(self.ctx.contributions.raw)]
