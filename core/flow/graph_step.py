@@ -75,6 +75,7 @@ class GraphStep(GraphBlock):
     def read(
         self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
     ) -> Any:
+        """Give the state of a graph that was given its own state; else as for a member."""
         state = mapping_of(output)
         if state is not None and isinstance(given, _OwnState):
             return state

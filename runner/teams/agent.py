@@ -19,9 +19,10 @@ from flowcompose.core.retry import Retry
 from flowcompose.core.toolbox import Called, Toolbox
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.runner.secrets import Redactor
-from flowcompose.runner.teams.failing import Failed
+from flowcompose.runner.teams.failing import TurnError
 from flowcompose.runner.teams.messages import (
     Message,
+    cleaned,
     from_openai,
     last_words,
     of_entries,
@@ -65,11 +66,11 @@ class Agent:
         """What its requests begin with."""
         return [SystemMessage(self.prompt)] if self.prompt else []
 
-    def failed(self, error: Exception, said: Sequence[BaseMessage]) -> Failed:
+    def failed(self, error: Exception, said: Sequence[BaseMessage]) -> TurnError:
         """Give the failure of a turn, which keeps what was said in it, and no secret."""
         text = f"agent {self.full_name} execution failed: {explain(error)}"
         shown = self.redactor.clean(text)
-        failure = Failed(shown, self.written(said))
+        failure = TurnError(shown, self.written(said))
         # What quotes a secret must not come along in a traceback.
         failure.__cause__ = error if shown == text else None
         failure.__suppress_context__ = True
@@ -77,7 +78,7 @@ class Agent:
 
     def written(self, said: Sequence[BaseMessage]) -> list[Message]:
         """Give messages as state may hold them."""
-        return [self.redactor.clean_json(message) for message in to_openai(said, self.name)]
+        return [cleaned(message, self.redactor) for message in to_openai(said, self.name)]
 
 
 class AgentBlock:

@@ -18,7 +18,8 @@ from flowcompose.runner.agents.endpoint import Endpoint, model_for
 from flowcompose.runner.agents.output_schema import bind
 from flowcompose.runner.agents.tools import tools_for
 from flowcompose.runner.manifest import Document, Manifest, fill
-from flowcompose.runner.manifest.kinds import AgentSpec, MemberSpec, SelectorSpec, TeamSpec
+from flowcompose.runner.manifest.kinds.agent import AgentSpec
+from flowcompose.runner.manifest.kinds.team import MemberSpec, SelectorSpec, TeamSpec
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.agent import Agent, AgentBlock
 from flowcompose.runner.teams.choosers import AgentChooser, Chooser, ModelChooser, ToolChooser

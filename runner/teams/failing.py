@@ -9,7 +9,7 @@ from flowcompose.core.explain import explain
 from flowcompose.runner.teams.messages import Message, of_contributions
 
 
-class Failed(FlowComposeError):
+class TurnError(FlowComposeError):
     """An agent or a team failed in its turn."""
 
     def __init__(self, message: str, messages: Sequence[Message] = ()) -> None:
@@ -22,8 +22,8 @@ def left_of(error: BaseException) -> list[Message]:
     """Give all messages of a run that failed, those of the failing member last."""
     result = error.result if isinstance(error, RunError) else None
     said = of_contributions(result.contributions) if result is not None else []
-    cause = error if isinstance(error, Failed) else error.__cause__
-    return [*said, *(cause.messages if isinstance(cause, Failed) else [])]
+    cause = error if isinstance(error, TurnError) else error.__cause__
+    return [*said, *(cause.messages if isinstance(cause, TurnError) else [])]
 
 
 def told_of(error: BaseException, at_cap: str) -> str:
@@ -35,7 +35,7 @@ def told_of(error: BaseException, at_cap: str) -> str:
     """
     if isinstance(error, MaxTurnsReached):
         return at_cap
-    cause = error if isinstance(error, Failed) else error.__cause__
-    if isinstance(cause, Failed):
+    cause = error if isinstance(error, TurnError) else error.__cause__
+    if isinstance(cause, TurnError):
         return str(cause)
     return explain(error) if isinstance(error, Exception) else type(error).__name__

@@ -14,7 +14,8 @@ from flowcompose.core.results import Result, Stop
 from flowcompose.resources.usage import Usage
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.answer import Answer, Phase
-from flowcompose.runner.teams.reports import Message, Report, report_of_python
+from flowcompose.runner.teams.messages import Message, cleaned
+from flowcompose.runner.teams.reports import Report, report_of_python
 
 _ENDED: dict[str, Phase] = {"cancelled": "canceled", "interrupted": "canceled"}
 
@@ -77,7 +78,7 @@ class Job:
             target=self.target,
             phase=phase,
             content=clean(content),
-            raw=[self.redactor.clean_json(message) for message in raw],
+            raw=[cleaned(message, self.redactor) for message in raw],
             error=None if error is None else clean(error),
             stop=stop.model_copy(update={"detail": stop.detail and clean(stop.detail)}),
             usage=usage,

@@ -14,7 +14,7 @@ from flowcompose.core.errors import DefinitionError
 from flowcompose.core.pattern import Pattern
 from flowcompose.runner.agents.endpoint import Endpoint
 from flowcompose.runner.manifest import Document, Manifest, fill, seconds
-from flowcompose.runner.manifest.kinds import QuerySpec
+from flowcompose.runner.manifest.kinds.query import QuerySpec
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.compiler import Compiler
 from flowcompose.runner.teams.job import Job

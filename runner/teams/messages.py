@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import (
     BaseMessage,
@@ -15,6 +15,7 @@ from langchain_core.messages import (
 from flowcompose.core.messages import slug
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Contribution, Entry
+from flowcompose.runner.secrets import Redactor
 
 Message = dict[str, Any]
 """A message in OpenAI's form."""
@@ -22,7 +23,7 @@ Message = dict[str, Any]
 
 def to_openai(messages: Sequence[BaseMessage], author: str) -> list[Message]:
     """Write messages down; those of an assistant carry the name of their author."""
-    written = cast("list[Message]", convert_to_openai_messages(list(messages)))
+    written = convert_to_openai_messages(list(messages))
     return [_named(message, author) for message in written]
 
 
@@ -34,6 +35,20 @@ def _named(message: Message, author: str) -> Message:
     return {**message, "content": text or ("" if "tool_calls" not in message else None)} | {
         "name": slug(author)
     }
+
+
+def cleaned(message: Message, redactor: Redactor) -> Message:
+    """Give a message without secrets: in what was said, not in the words of its form."""
+    shown = {**message, "content": redactor.clean_json(message.get("content"))}
+    if "tool_calls" in message:
+        shown["tool_calls"] = [_cleaned_call(call, redactor) for call in message["tool_calls"]]
+    return shown
+
+
+def _cleaned_call(call: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+    function = call.get("function") or {}
+    arguments = redactor.clean_json(function.get("arguments"))
+    return {**call, "function": {**function, "arguments": arguments}}
 
 
 def from_openai(messages: Iterable[Message]) -> list[BaseMessage]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flowcompose.core.errors import DefinitionError
-from flowcompose.runner.manifest.kinds import AgentSpec, TeamSpec
+from flowcompose.runner.manifest.kinds.agent import AgentSpec
+from flowcompose.runner.manifest.kinds.team import TeamSpec
 from flowcompose.runner.teams.compiler import Compiler
 
 

@@ -8,9 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from flowcompose.core.messages import slug
 from flowcompose.core.results import Result
 from flowcompose.resources.structured_data import to_json
-
-Message = dict[str, Any]
-"""A message in OpenAI's form."""
+from flowcompose.runner.teams.messages import Message
 
 
 class Reported(NamedTuple):

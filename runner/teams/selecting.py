@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from langchain_core.messages import convert_to_openai_messages
 from langgraph.errors import GraphBubbleUp
@@ -19,7 +18,7 @@ from flowcompose.patterns.turn_loop.selection_input import SelectionInput
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.choosers import Chooser
 from flowcompose.runner.teams.eras import Rules
-from flowcompose.runner.teams.failing import Failed
+from flowcompose.runner.teams.failing import TurnError
 from flowcompose.runner.teams.messages import Message, of_entries, selector_history
 from flowcompose.runner.teams.selector_prompt import rendered
 from flowcompose.runner.teams.wording import Wording
@@ -127,11 +126,11 @@ class _Turn:
         others = tuple(name for name in self.candidates if name != self._last)
         return Speak((others or self.candidates)[:1], "fallback")
 
-    def failed(self, error: Exception) -> Failed:
+    def failed(self, error: Exception) -> TurnError:
         """Give the failure of a choice."""
         text = f"selector {self.selection.chooser.who} call failed: {explain(error)}"
         shown = self.selection.redactor.clean(text)
-        failure = Failed(shown)
+        failure = TurnError(shown)
         failure.__cause__ = error if shown == text else None
         failure.__suppress_context__ = True
         return failure
@@ -147,7 +146,7 @@ class _Turn:
 
     def _conversation(self) -> list[Message]:
         """All that was said; the user's input stands in it only where the era has it there."""
-        before = cast("list[Message]", convert_to_openai_messages(list(self.ctx.history)))
+        before = convert_to_openai_messages(list(self.ctx.history))
         asked: Sequence[Message] = ()
         if self.selection.rules.selects_by_tool:
             asked = [{"role": "user", "content": self.selection.wording.reveal(self.ctx.goal)}]

@@ -16,7 +16,7 @@ from flowcompose.patterns.selector import selector
 from flowcompose.patterns.sequential import sequential
 from flowcompose.patterns.turn_loop.policies import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
-from flowcompose.runner.manifest.kinds import MemberSpec, TeamSpec
+from flowcompose.runner.manifest.kinds.team import MemberSpec, TeamSpec
 from flowcompose.runner.teams.eras import DEFAULT_CAP, Rules
 from flowcompose.runner.teams.selecting import SelectingBlock
 

@@ -21,7 +21,7 @@ from flowcompose.resources.contributions import Entry
 from flowcompose.runner.teams.agent import heard_in
 from flowcompose.runner.teams.closing import closing
 from flowcompose.runner.teams.eras import Rules
-from flowcompose.runner.teams.failing import Failed, left_of, told_of
+from flowcompose.runner.teams.failing import TurnError, left_of, told_of
 from flowcompose.runner.teams.messages import (
     Message,
     last_text,
@@ -105,14 +105,14 @@ class TeamBlock(GraphBlock):
         try:
             return super().run(value, ctx)
         except RunError as error:
-            raise Failed(self.team.told_of(error), left_of(error)) from error
+            raise TurnError(self.team.told_of(error), left_of(error)) from error
 
     async def arun(self, value: Any, ctx: Context) -> Any:
         """Run the team on the async path."""
         try:
             return await super().arun(value, ctx)
         except RunError as error:
-            raise Failed(self.team.told_of(error), left_of(error)) from error
+            raise TurnError(self.team.told_of(error), left_of(error)) from error
 
     def lasting(self, value: Any, ctx: Context) -> Lasting:
         """Hand over the conversation with all its messages, tool calls included."""
