@@ -1,0 +1,63 @@
+"""Gathering what is wrong with documents, each with its place."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Literal
+
+from flowcompose.core.errors import ManifestProblem
+from flowcompose.runner.manifest.documents import Document
+from flowcompose.runner.manifest.marks import Path, said
+
+Severity = Literal["error", "warning"]
+
+
+class Findings:
+    """All problems of a set of documents."""
+
+    def __init__(self) -> None:
+        self._problems: dict[ManifestProblem, None] = {}
+        self._broken: set[int] = set()
+        self._unread: defaultdict[int, list[Path]] = defaultdict(list)
+
+    @property
+    def problems(self) -> tuple[ManifestProblem, ...]:
+        """All of them, as they stand in the files."""
+        files = {problem.file: None for problem in self._problems}
+        order = {file: index for index, file in enumerate(files)}
+        return tuple(sorted(self._problems, key=lambda each: (order[each.file], each.line or 0)))
+
+    def is_broken(self, document: Document) -> bool:
+        """Tell whether an error was found in a document."""
+        return document.key in self._broken
+
+    def add(self, problem: ManifestProblem) -> None:
+        """Note a problem of a file."""
+        self._problems[problem] = None
+
+    def unread(self, document: Document, path: Path, message: str) -> None:
+        """Note a field whose value cannot be taken; what is said of it later is left out."""
+        self._note(document, path, message, "error")
+        self._unread[document.key].append(path)
+
+    def error(self, document: Document, path: Path, message: str) -> None:
+        """Note what keeps a document from being run."""
+        self._say(document, path, message, "error")
+
+    def warning(self, document: Document, path: Path, message: str) -> None:
+        """Note what a document runs without, or otherwise than it may mean."""
+        self._say(document, path, message, "warning")
+
+    def _say(self, document: Document, path: Path, message: str, severity: Severity) -> None:
+        if not any(_overlap(path, unread) for unread in self._unread.get(document.key, ())):
+            self._note(document, path, message, severity)
+
+    def _note(self, document: Document, path: Path, message: str, severity: Severity) -> None:
+        line = document.line_at(path)
+        self.add(ManifestProblem(message, document.file, line, said(path), severity))
+        if severity == "error":
+            self._broken.add(document.key)
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return all(a == b for a, b in zip(one, other, strict=False))

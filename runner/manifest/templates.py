@@ -1,0 +1,49 @@
+"""Texts with `{{.name}}` in them, and texts that only hold a place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+MISSING: Final = "<no value>"
+"""What stands for a parameter that is nowhere."""
+
+_FIELD = re.compile(r"\{\{ {0,9}\.(\w+) {0,9}\}\}")
+_ANY = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+_PLACEHOLDERS = re.compile(
+    r"""\s*(?:
+        \(\$[\w.-]+\) | \(\w+\(.*\$.*\)\)   # of a test tool: ($azure.url), (base64_encode($x))
+      | <[^<>]*>                            # <your-key>
+      | \$\{[^{}]*\} | \$\w+                # of a shell
+      | \{\{.*\}\}                          # of a chart
+      | (?:REPLACE|CHANGE)[-_ ]?(?:ME|THIS|WITH)\b.*
+      | YOUR[-_ ][\w -]*
+      | x{3,} | \.{3} | TODO | TBD
+    )?\s*""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+
+
+def fill(template: str, parameters: Mapping[str, str]) -> str:
+    """Put values in place of `{{.name}}`; nothing else is evaluated, and no value is read again.
+
+    Only for a text whose document declares parameters: others stay as they are.
+    """
+    return _FIELD.sub(lambda match: parameters.get(match.group(1), MISSING), template)
+
+
+def fields_of(template: str) -> list[str]:
+    """Name the fields that a template has, each once."""
+    return list(dict.fromkeys(_FIELD.findall(template)))
+
+
+def left_as_they_are(template: str) -> list[str]:
+    """Give the parts in double braces that are no plain field, each once."""
+    return [each for each in dict.fromkeys(_ANY.findall(template)) if not _FIELD.fullmatch(each)]
+
+
+def is_placeholder(text: str) -> bool:
+    """Tell whether a text stands for a value that was never put in."""
+    return len(text) < 500 and _PLACEHOLDERS.fullmatch(text) is not None

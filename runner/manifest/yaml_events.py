@@ -1,0 +1,63 @@
+"""The reader of YAML that is there: the fast one, where PyYAML was built with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+try:
+    import yaml
+    from yaml.error import MarkedYAMLError, YAMLError
+    from yaml.events import (
+        AliasEvent,
+        DocumentEndEvent,
+        DocumentStartEvent,
+        Event,
+        MappingEndEvent,
+        MappingStartEvent,
+        NodeEvent,
+        ScalarEvent,
+        SequenceEndEvent,
+        SequenceStartEvent,
+        StreamEndEvent,
+    )
+except ModuleNotFoundError as error:
+    msg = "documents need PyYAML: pip install 'flowcompose[cli]'"
+    raise ImportError(msg) from error
+
+if TYPE_CHECKING:
+    from yaml import SafeLoader as Loader
+else:
+    Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+__all__ = [
+    "AliasEvent",
+    "DocumentEndEvent",
+    "DocumentStartEvent",
+    "Event",
+    "MappingEndEvent",
+    "MappingStartEvent",
+    "MarkedYAMLError",
+    "NodeEvent",
+    "ScalarEvent",
+    "SequenceEndEvent",
+    "SequenceStartEvent",
+    "StreamEndEvent",
+    "YAMLError",
+    "events_of",
+    "line_of",
+]
+
+
+def line_of(event: Event) -> int:
+    """Give the line on which it begins, counted from 1."""
+    return event.start_mark.line + 1 if event.start_mark else 1
+
+
+def events_of(text: str) -> Iterator[Event]:
+    """Give what a reader meets, one after the other; nothing is made of it.
+
+    Raises:
+        YAMLError: The text is no YAML.
+    """
+    yield from yaml.parse(text, Loader=Loader)
