@@ -1,0 +1,1 @@
+"""What an Agent document names: the model that it asks, the tools that it calls."""

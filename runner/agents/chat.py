@@ -1,0 +1,111 @@
+"""The chat models of documents: LangChain's, for servers that are not all like OpenAI's.
+
+They fall back to whole answers where a server does not stream, and let no error out that
+quotes the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_openai import AzureChatOpenAI, ChatOpenAI
+from pydantic import PrivateAttr
+
+from flowcompose.runner.agents.scrubbing import scrubbed
+from flowcompose.runner.agents.whole_answers import Streaming
+from flowcompose.runner.secrets import Redactor
+
+if TYPE_CHECKING:
+    from langchain_openai.chat_models.base import BaseChatOpenAI as _Base
+else:
+    _Base = object  # a second pydantic base would bring its own defaults of the fields
+
+Stop = list[str] | None
+Listener = CallbackManagerForLLMRun | None
+AsyncListener = AsyncCallbackManagerForLLMRun | None
+
+
+class _Manners:
+    """How a model deals with its server: what it found out, and what it must not tell."""
+
+    def __init__(self) -> None:
+        self.streaming = Streaming()
+        self.redactor = Redactor([])
+
+
+class _Careful(_Base):
+    """Falls back and keeps secrets, before a class that asks."""
+
+    if TYPE_CHECKING:
+        _manners: _Manners
+
+    def keep_secret(self, *secrets: str) -> None:
+        """Say what must not stand in an error."""
+        self._manners.redactor = Redactor(secrets)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: Stop = None,
+        run_manager: Listener = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with scrubbed(self._manners.redactor):
+            return super()._generate(messages, stop, run_manager, **kwargs)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: Stop = None,
+        run_manager: AsyncListener = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with scrubbed(self._manners.redactor):
+            return await super()._agenerate(messages, stop, run_manager, **kwargs)
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: Stop = None,
+        run_manager: Listener = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        stream = partial(super()._stream, messages, stop, run_manager, **kwargs)
+        whole = partial(super()._generate, messages, stop, **_unstreamed(kwargs))
+        with scrubbed(self._manners.redactor):
+            yield from self._manners.streaming.pieces(stream, whole, run_manager)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: Stop = None,
+        run_manager: AsyncListener = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        stream = partial(super()._astream, messages, stop, run_manager, **kwargs)
+        whole = partial(super()._agenerate, messages, stop, **_unstreamed(kwargs))
+        with scrubbed(self._manners.redactor):
+            async for piece in self._manners.streaming.apieces(stream, whole, run_manager):
+                yield piece
+
+
+class EndpointChat(_Careful, ChatOpenAI):
+    """A model behind an endpoint that speaks OpenAI's API."""
+
+    _manners: _Manners = PrivateAttr(default_factory=_Manners)
+
+
+class AzureEndpointChat(_Careful, AzureChatOpenAI):
+    """A model behind an endpoint of Azure."""
+
+    _manners: _Manners = PrivateAttr(default_factory=_Manners)
+
+
+def _unstreamed(kwargs: dict[str, Any]) -> dict[str, Any]:
+    drop = ("stream", "stream_usage", "stream_options")
+    return {key: value for key, value in kwargs.items() if key not in drop}
