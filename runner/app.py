@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from flowcompose.runner.commands import resume, run, threads
+from flowcompose.runner.commands.frame import JsonCommand
 from flowcompose.runner.demo.command import HELP as DEMO_HELP
 from flowcompose.runner.demo.command import demo
 
@@ -16,7 +18,14 @@ HELP = """Flows in which several agents work on one goal.
 Examples:
   flowcompose demo                  watch three agents review an article
   flowcompose demo my-article.md    the same with a text of yours
-  flowcompose demo --plain > run.txt
+  flowcompose run team.yaml         run the Query of a document
+  flowcompose run review.py:panel --input "Draft X"
+  flowcompose validate samples/     what is wrong with documents, and where
+  flowcompose graph team.yaml       draw a team as Mermaid text
+  flowcompose resume --checkpoint sqlite:runs.db THREAD
+
+\b
+Shell completion: flowcompose --install-completion
 """
 
 # Plain help: the same on a terminal and in a pipe, and examples keep their lines.
@@ -24,11 +33,13 @@ app = typer.Typer(
     name="flowcompose",
     help=HELP,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(help=run.HELP, cls=JsonCommand)(run.run)
+app.command(help=resume.HELP, cls=JsonCommand)(resume.resume)
+app.command(help=threads.HELP, cls=JsonCommand)(threads.threads)
 app.command(help=DEMO_HELP)(demo)
 
 

@@ -8,10 +8,9 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-MISSING = "flowcompose: the command line needs typer and rich: pip install 'flowcompose[cli]'"
+from flowcompose.runner.signals import INTERRUPTED
 
-INTERRUPTED = 130
-"""The exit code by which shells know a program that Ctrl-C ended."""
+MISSING = "flowcompose: the command line needs typer and rich: pip install 'flowcompose[cli]'"
 
 
 def main() -> NoReturn:

@@ -6,14 +6,17 @@ interruption out: up to two minutes for a server that hangs.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 
 from flowcompose.core.events import Event
+from flowcompose.runner.signals import TERMINATED_BY, ends_us
 
 _NAME = "flowcompose-run"
 
@@ -23,14 +26,28 @@ _PATIENCE = 0.2
 _Pipe = SimpleQueue[Event | BaseException | None]
 
 
-def follow(events: Iterator[Event]) -> Iterator[Event]:
-    """Give the events of a run that goes on in a thread of its own; raise what it raises."""
+class OverdueError(Exception):
+    """A run was not at its end when it was to be."""
+
+
+def follow(
+    events: Iterator[Event] | AsyncIterator[Event], *, until: float | None = None
+) -> Iterator[Event]:
+    """Give the events of a run that goes on in a thread of its own; raise what it raises.
+
+    Args:
+        events: The run; an async one gets an event loop of its own.
+        until: When the run is left behind, by `time.monotonic`.
+
+    Raises:
+        OverdueError: It was not at its end by then.
+    """
     pipe: _Pipe = SimpleQueue()
     # A daemon: who leaves in the middle does not wait for it (see `left_behind`).
     target = copy_context().run
     threading.Thread(target=target, args=(_pump, events, pipe), name=_NAME, daemon=True).start()
     with _interruptions_as_items(pipe):
-        while (item := _next(pipe)) is not None:
+        while (item := _next(pipe, until)) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield item
@@ -47,36 +64,50 @@ def _interruptions_as_items(pipe: _Pipe) -> Generator[None]:
 
     A second Ctrl-C does not wait.
     """
-    before = signal.getsignal(signal.SIGINT)
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or before is not signal.default_int_handler:
-        yield  # a program that has a handler of its own, or is to hear no Ctrl-C
-        return
+    # Not of a program that has a handler of its own, or is to hear no Ctrl-C.
+    before = {number: signal.getsignal(number) for number in TERMINATED_BY if ends_us(number)}
+    if threading.current_thread() is not threading.main_thread():
+        before = {}
 
     def heard(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, before)
+        restore()
         pipe.put(KeyboardInterrupt())
 
-    signal.signal(signal.SIGINT, heard)
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    for number in before:
+        signal.signal(number, heard)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
 
 
-def _pump(events: Iterator[Event], pipe: _Pipe) -> None:
+def _pump(events: Iterator[Event] | AsyncIterator[Event], pipe: _Pipe) -> None:
     try:
-        for event in events:
-            pipe.put(event)
+        if isinstance(events, AsyncIterator):
+            asyncio.run(_apump(events, pipe))
+        else:
+            for event in events:
+                pipe.put(event)
     except BaseException as error:
         pipe.put(error)
     else:
         pipe.put(None)
 
 
-def _next(pipe: _Pipe) -> Event | BaseException | None:
+async def _apump(events: AsyncIterator[Event], pipe: _Pipe) -> None:
+    async for event in events:
+        pipe.put(event)
+
+
+def _next(pipe: _Pipe, until: float | None) -> Event | BaseException | None:
     while True:
+        left = _PATIENCE if until is None else min(_PATIENCE, until - time.monotonic())
         try:
-            return pipe.get(timeout=_PATIENCE)
+            return pipe.get(timeout=max(left, 0))
         except Empty:
-            continue
+            if left <= 0:
+                raise OverdueError from None

@@ -7,10 +7,10 @@ from typing import Any
 
 from flowcompose.core.errors import FlowComposeError, RunError
 from flowcompose.core.pattern import Pattern
-from flowcompose.runner.entry import INTERRUPTED
 from flowcompose.runner.explain import explain
 from flowcompose.runner.follow import follow
 from flowcompose.runner.render import Renderer
+from flowcompose.runner.signals import INTERRUPTED
 
 
 def show(pattern: Pattern[Any], goal: Any, renderer: Renderer) -> int:

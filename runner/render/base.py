@@ -24,7 +24,12 @@ class Renderer(ABC):
         self._began = time.monotonic()
         self._contributions = 0
         self._rounds = 0
-        self._usage = Tokens()
+        self.turn = 0
+        """The turn that is being taken."""
+        self.rounds = 0
+        """The round that is under way; 0 where there are none."""
+        self.used = Tokens()
+        """What was spent."""
         self._failure: tuple[str, str] | None = None
 
     def __enter__(self) -> Self:
@@ -80,20 +85,22 @@ class Renderer(ABC):
         number = len(result.contributions) if result else self._contributions
         said = f"{count(number, 'contribution')} so far"
         rounds = count(result.rounds if result else self._rounds, "finished round")
-        used = tokens(result.usage if result else self._usage)
+        used = tokens(result.usage if result else self.used)
         self.end(how, (said, rounds, used, f"{self.seconds:.1f} s"))
 
     def _count(self, event: Event) -> None:
         if event.path:
             return  # the outer member's own event counts it
         if isinstance(event, events.RoundStarted):
-            self._rounds = event.round - 1
+            self._rounds, self.rounds = event.round - 1, event.round
+        elif isinstance(event, events.TurnStarted):
+            self.turn = max(self.turn, event.turn)
         elif isinstance(event, events.TurnCompleted):
             self._contributions += 1
-            self._usage += event.usage
+            self.used += event.usage
         elif isinstance(event, events.CritiqueAdded):
             self._rounds = event.critique.round
-            self._usage += event.usage
+            self.used += event.usage
 
     @abstractmethod
     def __exit__(self, *error: object) -> None:

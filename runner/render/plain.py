@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from flowcompose.core import events
 from flowcompose.core.results import Result
 from flowcompose.runner.render.base import Renderer
-from flowcompose.runner.render.words import as_data, call, clean, spent, title_of, why
+from flowcompose.runner.render.words import as_data, call, clean, is_new, spent, title_of, why
 
 
 @dataclass
@@ -106,7 +106,7 @@ class PlainRenderer(Renderer):
     def finish(self, result: Result[Any]) -> None:
         """Show the deliverable field by field, and why the run ended."""
         self._saying.clear()
-        if result.output is not None:
+        if is_new(result):
             self._write(f"== {title_of(result.output)}")
             for path, value in _leaves("", as_data(result.output)):
                 self._lines(path or "output", value)

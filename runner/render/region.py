@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
@@ -42,7 +42,8 @@ def marked(text: str) -> Text:
 class Region:
     """The texts that are being said, and what is waited for. Drawn by another thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, status: Callable[[], str] = str) -> None:
+        self._status = status
         self.texts: dict[str, str] = {}
         self.hues: dict[str, str] = {}
         self.waiting = ""
@@ -59,7 +60,12 @@ class Region:
         texts = [(name, text) for name, text in list(self.texts.items()) if text.strip()]
         for name, text in texts:
             yield from titled(name, self.hues[name], marked(text.strip()))
-        if not texts and self.waiting:
-            self._spinner.text = Text(self.waiting, "dim")
+        status = self._status() if self.waiting else ""
+        if texts and status:
+            yield Text()
+            yield Text(status, "dim")
+        elif self.waiting:
+            line = " · ".join(filter(None, (self.waiting, status)))
+            self._spinner.text = Text(line, "dim")
             yield Text()
             yield self._spinner

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from flowcompose.core.events import ToolCalled
 from flowcompose.core.results import Result
+from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape
 from flowcompose.resources.usage import Tokens
 
 # A model could else move the cursor, or write to the clipboard, of who reads it.
@@ -58,6 +59,29 @@ def spent(result: Result[Any], seconds: float) -> tuple[str, ...]:
         tokens(result.usage),
         f"{seconds:.1f} s",
     )
+
+
+def progress(turn: int, rounds: int, cap: int | None, used: Tokens, seconds: float) -> str:
+    """How far a run is; nothing before its first turn."""
+    if not turn:
+        return ""
+    facts = (
+        f"turn {turn}",
+        f"round {rounds}" if rounds else "",
+        f"cap {cap}" if cap else "",
+        count(used.total_tokens, "token") if used.total_tokens else "",
+        f"{seconds:.0f} s",
+    )
+    return " · ".join(filter(None, facts))
+
+
+def is_new(result: Result[Any]) -> bool:
+    """Say whether the deliverable is something that the transcript did not show."""
+    said = result.contributions[-1].text.strip() if result.contributions else None
+    output = result.output
+    if isinstance(output, str):
+        return output.strip() != said
+    return output is not None and not isinstance(output, RoundRobinFinalShape)
 
 
 def title_of(output: Any) -> str:

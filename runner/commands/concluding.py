@@ -1,0 +1,108 @@
+"""The frame of a command: whatever happens in it, it ends with one answer and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from flowcompose.core.results import Stop
+from flowcompose.runner.render.words import clean
+from flowcompose.runner.runs.telling import Told, told_of_failure, told_of_unusable
+from flowcompose.runner.secrets import Redactor
+from flowcompose.runner.show import complain
+from flowcompose.runner.signals import ending_as_ctrl_c, held_off
+from flowcompose.runner.unusable import UnusableError
+
+
+def conclude(
+    work: Callable[[], Told],
+    *,
+    wants_json: bool,
+    query: str | None = None,
+    keys: tuple[str, ...] = (),
+) -> int:
+    """Do the work of a command, print the object if it is wanted, and give the exit code.
+
+    Args:
+        work: What the command does.
+        wants_json: Whether its answer is to be printed, and nothing else.
+        query: What is told of it where it comes to nothing.
+        keys: What must not be shown.
+    """
+    with ending_as_ctrl_c(), alone_on_stdout(wants_json) as output:
+        told = _told(work, query, Redactor(keys), wants_json)
+        with held_off():
+            if wants_json:
+                print(json.dumps(told.report, ensure_ascii=False), file=output, flush=True)
+    return told.code
+
+
+def _told(
+    work: Callable[[], Told], query: str | None, redactor: Redactor, wants_json: bool
+) -> Told:
+    try:
+        return work()
+    except UnusableError as error:
+        with suppress(OSError):
+            for each in error.found:
+                complain(redactor.clean(clean(str(each))))
+        told = told_of_unusable(error)
+        return Told(told.code, redactor.clean_json(told.report))
+    except KeyboardInterrupt:
+        return told_of_failure("canceled", Stop(reason="cancelled"), query=query)
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) and not wants_json:
+            raise
+        said = redactor.clean(_unexpected(error))
+        with suppress(OSError):
+            complain(said)
+        return told_of_failure("error", Stop(reason="failed", detail=said), query=query)
+
+
+def _unexpected(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
+    said = clean(" ".join(f"{type(error).__name__}: {error}".split()))
+    return f"unexpected {said} ({place}); this is a bug"
+
+
+@contextmanager
+def alone_on_stdout(wanted: bool) -> Generator[TextIO]:
+    """Give the output, and let whatever else is printed meanwhile go where errors go.
+
+    A user's module may print, and so may a program that a tool of it starts.
+    """
+    output = sys.stdout
+    if not wanted:
+        yield output
+        return
+    with redirect_stdout(sys.stderr), _descriptor_freed(output) as free:
+        yield free
+
+
+@contextmanager
+def _descriptor_freed(output: TextIO) -> Generator[TextIO]:
+    """Give a stream of its own to what descriptor 1 leads to, and lead 1 to where 2 leads."""
+    if not _is_standard(output):
+        yield output
+        return
+    output.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(kept, "w", encoding="utf-8") as own:
+        yield own
+
+
+def _is_standard(output: Any) -> bool:
+    try:
+        number: int = output.fileno()
+        os.fstat(2)
+    except (OSError, ValueError, AttributeError):  # in a test, or without any output
+        return False
+    return number == 1

@@ -1,0 +1,1 @@
+"""What `flowcompose run` and `resume` do: from what was asked for to what is told of it."""

@@ -1,0 +1,89 @@
+"""Where a run is kept, if it is: its threads, and what is noted of it beside them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from flowcompose.runner.asked import Asked
+from flowcompose.runner.runs.followed import standing_of
+from flowcompose.runner.runs.sources import Source
+from flowcompose.runner.teams import Job
+from flowcompose.runner.threads.file import RunFile
+from flowcompose.runner.threads.runs import KeptRun, Runs, Target
+from flowcompose.runner.unusable import UnusableError
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run in a file."""
+
+    file: RunFile
+    runs: Runs
+    thread: str
+
+    @classmethod
+    def in_file(cls, file: RunFile, thread: str | None) -> Kept:
+        """Keep a run in a thread, or in a new one."""
+        return cls(file, Runs(file), thread or uuid4().hex[:12])
+
+    def threads(self, jobs: Sequence[Job]) -> list[str]:
+        """Give the engine's threads: of one job the run's own, of several one for each."""
+        if len(jobs) == 1:
+            return [self.thread]
+        return [f"{self.thread}/{number}" for number, _ in enumerate(jobs, 1)]
+
+    def begin(self, asked: Asked, source: Source) -> None:
+        """Note a new run.
+
+        Raises:
+            UnusableError: The thread is in the middle of another one.
+        """
+        known = self.runs.find(self.thread)
+        if known is not None:
+            self.check_idle(known)
+        targets: list[Target] = []
+        for job, thread in zip(source.jobs, self.threads(source.jobs), strict=True):
+            standing = standing_of(job, thread)
+            if standing.unfinished:
+                raise self._unfinished()
+            targets.append(_target(job, thread, standing.checkpoint))
+        if known is not None and known.state in ("unfinished", "running"):
+            raise self._unfinished()  # it was left before its first checkpoint
+        self.runs.begin(self.thread, asked, targets, source.digest)
+
+    def check_idle(self, known: KeptRun) -> None:
+        """Let two processes not work on one run.
+
+        Raises:
+            UnusableError: Another one does.
+        """
+        process = known.process
+        if known.phase == "running" and process.is_alive() and not process.is_this():
+            raise UnusableError(f"thread {self.thread!r}: process {process.pid} is at work on it")
+
+    def end(self, phase: str, stop: dict[str, Any] | None) -> None:
+        """Note how it ended."""
+        self.runs.end(self.thread, phase, stop)
+
+    @property
+    def to_resume(self) -> str:
+        """The line that goes on with it."""
+        option = shlex.quote(self.file.option)
+        return f"flowcompose resume --checkpoint {option} {shlex.quote(self.thread)}"
+
+    def _unfinished(self) -> UnusableError:
+        said = f"thread {self.thread!r} holds a run that is not finished"
+        return UnusableError(f"{said}; go on with it: {self.to_resume}; or take another --thread")
+
+
+def _target(job: Job, thread: str, after: str | None) -> Target:
+    return Target(thread, job.target, nodes_of(job), after)
+
+
+def nodes_of(job: Job) -> tuple[str, ...]:
+    """Name what a job's graph is made of."""
+    return tuple(sorted(job.pattern.nodes))

@@ -1,0 +1,69 @@
+"""Running one job after the other, before a user's eyes, to the answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from flowcompose.core.errors import DefinitionError
+from flowcompose.runner.runs.ended import Ended
+from flowcompose.runner.runs.event_file import EventFile
+from flowcompose.runner.runs.followed import Following, begin, go_on
+from flowcompose.runner.runs.manner import Manner
+from flowcompose.runner.runs.watching import Watch
+from flowcompose.runner.teams import Job
+from flowcompose.runner.threads.runs import Target
+from flowcompose.runner.unusable import UnusableError
+
+
+@dataclass
+class Performance:
+    """How jobs are run."""
+
+    manner: Manner
+    timeout: float | None = None
+    """Seconds for all of them; None or 0 for any time."""
+    file: EventFile | None = None
+    took: Callable[[int], None] = lambda turns: None
+    """Is told each time that turns were taken."""
+    resumed: Sequence[Target] | None = None
+    """What is gone on with; None where it is a new run."""
+    answers: Sequence[str] = ()
+    """What the run that is resumed waits for."""
+    began: float = field(default_factory=time.monotonic)
+
+    def all(self, jobs: Sequence[Job], threads: Sequence[str | None]) -> list[Ended]:
+        """Run them; what breaks off one of them breaks off those after it, too.
+
+        Raises:
+            UnusableError: Nothing could be run as it was given.
+        """
+        ended: list[Ended] = []
+        for job, thread in zip(jobs, threads, strict=True):
+            broke = ended[-1].broke if ended else None
+            if broke is None:
+                ended.append(self._one(job, thread, first=not ended))
+            else:
+                ended.append(Ended(job.failure(broke), broke=broke))
+        return ended
+
+    def _one(self, job: Job, thread: str | None, *, first: bool) -> Ended:
+        watch = Watch(job, self.manner, self.file, self.took)
+        try:
+            following = self._following(job, thread)
+            return watch.to_the_end(following, self.timeout or None, self.began)
+        except DefinitionError as error:
+            if first and not watch.so_far.turns:
+                raise UnusableError.of(error) from None
+            return watch.failed(error)
+        except Exception as error:
+            return watch.failed(error)
+
+    def _following(self, job: Job, thread: str | None) -> Following:
+        tokens = self.manner.needs_tokens
+        for target in self.resumed or ():
+            if target.thread == thread:
+                after = target.after
+                return go_on(job, target.thread, self.answers, after=after, tokens=tokens)
+        return begin(job, thread, tokens=tokens)

@@ -1,0 +1,143 @@
+"""A run from beginning to end: new, or gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flowcompose.core.results import Stop
+from flowcompose.runner.asked import Asked
+from flowcompose.runner.runs.ended import Ended
+from flowcompose.runner.runs.event_file import EventFile
+from flowcompose.runner.runs.keeping import Kept, nodes_of
+from flowcompose.runner.runs.manner import Manner
+from flowcompose.runner.runs.performing import Performance
+from flowcompose.runner.runs.sources import Source, open_source
+from flowcompose.runner.runs.telling import Told, told_of_run
+from flowcompose.runner.teams import Answer
+from flowcompose.runner.threads.runs import KeptRun, Target
+from flowcompose.runner.unusable import UnusableError
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to run, how to show it, and where to keep it."""
+
+    asked: Asked
+    manner: Manner
+    kept: Kept | None = None
+
+    def begin(self) -> Told:
+        """Run it anew.
+
+        Raises:
+            UnusableError: It cannot be run.
+        """
+        source = self._source()
+        if source.canceled:
+            return self._tell(source, [_canceled(source)])
+        if self.kept is not None:
+            self.kept.begin(self.asked, source)
+        return self._perform(source, Performance(self.manner))
+
+    def go_on(self, known: KeptRun, answers: Sequence[str]) -> Told:
+        """Go on with a run that is kept.
+
+        Raises:
+            UnusableError: It cannot be gone on with.
+        """
+        assert self.kept is not None  # it is from there
+        source = self._source()
+        self._compare(source, known)
+        self.kept.runs.go_on(self.kept.thread)
+        return self._perform(
+            source, Performance(self.manner, resumed=known.targets, answers=answers)
+        )
+
+    def _source(self) -> Source:
+        saver = None if self.kept is None else self.kept.file.saver()
+        source = open_source(self.asked, saver)
+        for said in source.warnings:
+            self.manner.tell(f"warning: {said}")
+        if source.era is not None:
+            self.manner.tell(f"documents of {source.era}")
+        return source
+
+    def _perform(self, source: Source, how: Performance) -> Told:
+        jobs = source.jobs
+        threads = [None] * len(jobs) if self.kept is None else self.kept.threads(jobs)
+        with ExitStack() as open_files:
+            file = self._events(open_files)
+            timeout = self.asked.timeout if self.asked.timeout is not None else jobs[0].timeout
+            full = replace(how, timeout=timeout, file=file, took=self._took())
+            return self._tell(source, full.all(jobs, threads))
+
+    def _events(self, open_files: ExitStack) -> EventFile | None:
+        path: Path | None = self.manner.events
+        return None if path is None else open_files.enter_context(EventFile(path))
+
+    def _took(self) -> Callable[[int], None]:
+        kept = self.kept
+        return (lambda turns: None) if kept is None else lambda n: kept.runs.took(kept.thread, n)
+
+    def _tell(self, source: Source, ended: Sequence[Ended]) -> Told:
+        answers = [each.answer for each in ended]
+        thread = self.kept.thread if self.kept else _own_thread(ended)
+        told = told_of_run(answers, query=source.query, era=source.era, thread=thread)
+        if self.kept is not None:
+            self.kept.end(told.report["phase"], told.report["stop"])
+        self._say(ended, told)
+        for each in ended:
+            if isinstance(each.broke, BrokenPipeError):
+                raise each.broke
+        return told
+
+    def _say(self, ended: Sequence[Ended], told: Told) -> None:
+        """Tell what went wrong, and how to go on."""
+        for each in ended:
+            if each.answer.error:
+                self.manner.complain(each.answer.error)
+            questions = each.result.interrupts if each.result else []
+            if questions:
+                self.manner.ask(questions)
+        if self.manner.quiet and not self.manner.json:
+            print("\n".join(each.answer.content for each in ended if not each.answer.error))
+        waits = any(each.result and each.result.interrupts for each in ended)
+        if told.code and self.kept is not None:
+            more = " --answer TEXT" if waits else ""
+            self.manner.complain(f"to go on: {self.kept.to_resume}{more}")
+        elif waits:
+            self.manner.complain("nobody can answer: it was not kept; run it with --checkpoint")
+
+    def _compare(self, source: Source, known: KeptRun) -> None:
+        """See whether it is still what was begun."""
+        assert self.kept is not None  # see `go_on`
+        threads = self.kept.threads(source.jobs)
+        before: dict[str, Target] = {target.thread: target for target in known.targets}
+        if set(threads) != set(before):
+            raise UnusableError(f"thread {known.thread!r}: the targets of the Query have changed")
+        for job, thread in zip(source.jobs, threads, strict=True):
+            gone = set(before[thread].nodes) - set(nodes_of(job))
+            if gone or job.target != before[thread].name:
+                raise UnusableError(_changed(known, before[thread], job.target, sorted(gone)))
+        if source.digest != known.digest:
+            self.manner.tell("warning: the files have changed since the run began")
+
+
+def _changed(known: KeptRun, before: Target, name: str, gone: Sequence[str]) -> str:
+    what = f"{', '.join(gone)} of {name!r} is gone" if gone else f"{before.name!r} is now {name!r}"
+    return f"thread {known.thread!r}: it is not what was begun: {what}; run it anew"
+
+
+def _own_thread(ended: Sequence[Ended]) -> str | None:
+    """The thread of a pattern that brings its own checkpointer."""
+    found = (each.result.thread_id for each in ended if each.result)
+    return next(found, None)
+
+
+def _canceled(source: Source) -> Ended:
+    job = source.jobs[0]
+    stop = Stop(reason="cancelled", detail="the Query says: cancel: true")
+    return Ended(Answer(job.target_type, job.target, "canceled", stop=stop))

@@ -1,0 +1,118 @@
+"""From what was asked for to what can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from flowcompose.core.errors import DefinitionError
+from flowcompose.runner.asked import Asked
+from flowcompose.runner.runs.python_job import job_of_python
+from flowcompose.runner.secrets import Redactor
+from flowcompose.runner.teams import Job
+from flowcompose.runner.unusable import UnusableError
+
+if TYPE_CHECKING:
+    from flowcompose.runner.manifest import Manifest
+
+Checkpointer = BaseCheckpointSaver[Any] | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is to be run, and what is to be said before."""
+
+    jobs: tuple[Job, ...]
+    era: str | None
+    """The era of the documents; None for Python."""
+    warnings: tuple[str, ...]
+    digest: str
+    """Changes with the files."""
+    canceled: bool = False
+    """Whether the Query says that it is not to be run."""
+
+    @property
+    def query(self) -> str | None:
+        """The Query that is run."""
+        return self.jobs[0].query if self.jobs else None
+
+
+def open_source(asked: Asked, checkpointer: Checkpointer = None) -> Source:
+    """Load what is to be run.
+
+    Raises:
+        UnusableError: It cannot be; all problems at once.
+    """
+    reference = asked.reference
+    try:
+        if reference is not None:
+            job = job_of_python(reference, asked, checkpointer)
+            files = [] if reference.file is None else [reference.file]
+            return Source((job,), None, (), _digest(files))
+        return _of_documents(asked, checkpointer)
+    except DefinitionError as error:
+        raise UnusableError.of(error) from None
+
+
+def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
+    from flowcompose.runner.agents.endpoint import Endpoint
+    from flowcompose.runner.teams import jobs_for
+
+    _check_target(asked)
+    manifest = load_documents(asked)
+    manifest.raise_if_errors()
+    jobs = jobs_for(
+        manifest,
+        query=asked.query,
+        team=asked.team,
+        input=asked.input,
+        endpoint=Endpoint(asked.base_url, asked.model, asked.api_key),
+        checkpointer=checkpointer,
+    )
+    clean = Redactor([*manifest.secrets, *asked.keys]).clean
+    said = (*map(str, manifest.warnings), *manifest.notices)
+    files = sorted({Path(each.file) for each in manifest.documents})
+    canceled = _is_canceled(manifest, jobs[0].query)
+    return Source(tuple(jobs), manifest.era, tuple(map(clean, said)), _digest(files), canceled)
+
+
+def _is_canceled(manifest: Manifest, query: str | None) -> bool:
+    document = manifest.find("Query", query) if query else None
+    spec = document.spec if document else None
+    return bool(getattr(spec, "cancel", False))
+
+
+def load_documents(asked: Asked) -> Manifest:
+    """Read documents; all problems are in what this gives."""
+    from typing import cast
+
+    from flowcompose.runner.manifest import Compat, load
+
+    return load(asked.paths, compat=cast("Compat", asked.compat))  # typer has checked the word
+
+
+def _check_target(asked: Asked) -> None:
+    problems: list[str] = []
+    if asked.team is not None and asked.query is not None:
+        problems.append("--query and --team exclude each other")
+    if asked.team is not None and asked.input is None:
+        problems.append(f"--team {asked.team} needs --input TEXT or --input-file FILE")
+    if asked.team is None and asked.input is not None:
+        problems.append("a Query has an input of its own: --input needs --team NAME")
+    if problems:
+        raise UnusableError(*problems)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    made = sha256()
+    for file in files:
+        try:
+            made.update(file.read_bytes())
+        except OSError:
+            made.update(b"gone")
+    return made.hexdigest()

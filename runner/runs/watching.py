@@ -1,0 +1,104 @@
+"""One run, from its first event to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flowcompose.core import events
+from flowcompose.core.errors import FlowComposeError, RunError
+from flowcompose.core.events import Event
+from flowcompose.core.results import Result, Stop
+from flowcompose.runner.explain import explain
+from flowcompose.runner.follow import OverdueError, follow
+from flowcompose.runner.runs.ended import Ended
+from flowcompose.runner.runs.event_file import EventFile
+from flowcompose.runner.runs.followed import Following
+from flowcompose.runner.runs.manner import Manner
+from flowcompose.runner.runs.redacting import RedactedEvents
+from flowcompose.runner.runs.so_far import SoFar
+from flowcompose.runner.teams import Job
+
+
+class Watch:
+    """Shows and writes what happens in the run of a job, and knows what there is of it.
+
+    Args:
+        job: What is run.
+        manner: How it is shown.
+        file: Where its events are written, if anywhere.
+        took: Is told how many turns were taken, each time.
+    """
+
+    def __init__(
+        self, job: Job, manner: Manner, file: EventFile | None, took: Callable[[int], None]
+    ) -> None:
+        self._job = job
+        self._file = file
+        self._took = took
+        self._redacted = RedactedEvents(job.redactor)
+        self._renderer = manner.renderer(job.cap)
+        self.so_far = SoFar()
+
+    def to_the_end(self, following: Following, seconds: float | None, began: float) -> Ended:
+        """Follow a run.
+
+        Args:
+            following: The run.
+            seconds: How long all may take.
+            began: When all began.
+        """
+        self.so_far = SoFar(following.before)
+        try:
+            until = began + seconds if seconds else None
+            result = self._follow(following, until)
+        except KeyboardInterrupt as error:
+            return self._broken("interrupted", error, Stop(reason="cancelled"))
+        except OverdueError:
+            said = f"timed out after {seconds:g} s; see --timeout"
+            stop = Stop(reason="cancelled", by="timeout", detail=said)
+            return self._broken("timed out", TimeoutError(said), stop)
+        except BrokenPipeError as error:  # nobody reads any more
+            left = self.so_far.result(Stop(reason="cancelled"))
+            return Ended(self._job.failure(KeyboardInterrupt(), left), broke=error)
+        return Ended(self._job.answer(result), result)
+
+    def failed(self, error: Exception) -> Ended:
+        """Tell what is left of a run that raised."""
+        left = error.result if isinstance(error, RunError) else None
+        self._renderer.broke_off("failed", left)
+        result = left or self.so_far.result(Stop(reason="failed", detail=str(error)))
+        return Ended(self._job.failure(self._told(error), result))
+
+    def _follow(self, following: Following, until: float | None) -> Result[Any]:
+        result: Result[Any] | None = None
+        with self._renderer:
+            for event in follow(following.events, until=until):
+                self._see(event)
+                if isinstance(event, events.RunCompleted):
+                    result = event.result
+        assert result is not None  # the last event carries it
+        return result
+
+    def _see(self, event: Event) -> None:
+        self.so_far.feed(event)
+        if isinstance(event, (events.TurnCompleted, events.TurnFailed)) and not event.path:
+            self._took(self.so_far.turns)
+        for each in self._redacted.read(event):
+            if self._file is not None:
+                self._file.write(each, self._job.redactor)
+            self._renderer.feed(each)
+
+    def _broken(self, how: str, error: BaseException, stop: Stop) -> Ended:
+        left = self.so_far.result(stop)
+        self._renderer.broke_off(how, left)
+        return Ended(self._job.failure(error, left), broke=error)
+
+    def _told(self, error: Exception) -> Exception:
+        """Documents have words of their own for what failed; of Python we tell the person."""
+        if self._job.era is not None:
+            return error
+        if isinstance(error, FlowComposeError):
+            result = error.result if isinstance(error, RunError) else None
+            return RunError(explain(error), result=result)
+        return RunError(f"{type(error).__name__}: {error}")

@@ -1,0 +1,113 @@
+"""Opening the file that keeps runs."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from flowcompose.runner.unusable import UnusableError
+
+if TYPE_CHECKING:
+    from flowcompose.runner.threads.saver import Saver
+
+T = TypeVar("T")
+
+_PREFIX = "sqlite:"
+_PATIENCE = 30.0
+"""Seconds to wait while another process writes."""
+
+MISSING = "--checkpoint sqlite:FILE needs a package: pip install 'flowcompose[sqlite]'"
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A file of SQLite, as `--checkpoint` names it."""
+
+    path: Path
+
+    @classmethod
+    def named(cls, option: str, *, must_exist: bool = False) -> RunFile:
+        """Read the option.
+
+        Raises:
+            UnusableError: It names no file that can be used.
+        """
+        name = option.removeprefix(_PREFIX)
+        if name == option or not name or name == ":memory:":
+            raise UnusableError(f"--checkpoint must be sqlite:FILE, got {option!r}")
+        path = Path(name).expanduser().absolute()
+        _check(path, must_exist=must_exist)
+        return cls(path)
+
+    @property
+    def option(self) -> str:
+        """How to name it again."""
+        return f"{_PREFIX}{self.path}"
+
+    def connect(self) -> sqlite3.Connection:
+        """Open a connection that threads may share, and that commits by itself."""
+        return sqlite3.connect(
+            self.path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None
+        )
+
+    def saver(self) -> Saver:
+        """Open it for the engine.
+
+        Raises:
+            UnusableError: It cannot be written, or the package is missing.
+        """
+        try:
+            from flowcompose.runner.threads.saver import Saver
+        except ModuleNotFoundError:
+            raise UnusableError(MISSING) from None
+        conn = sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
+        saver = Saver(conn)
+        self.reading(lambda: _patiently(saver.setup))
+        return saver
+
+    def reading(self, act: Callable[[], T]) -> T:
+        """Do something with the file.
+
+        Raises:
+            UnusableError: The file does not allow it.
+        """
+        try:
+            return act()
+        except sqlite3.Error as error:
+            raise UnusableError(f"--checkpoint {self.option}: {error}") from error
+
+    def tables(self) -> set[str]:
+        """Name what is in it.
+
+        Raises:
+            UnusableError: It is no file of SQLite.
+        """
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        return {
+            str(row[0]) for row in self.reading(lambda: self.connect().execute(query).fetchall())
+        }
+
+
+def _check(path: Path, *, must_exist: bool) -> None:
+    if path.is_dir():
+        raise UnusableError(f"--checkpoint: {str(path)!r} is a folder; name a file in it")
+    if must_exist and not path.exists():
+        raise UnusableError(f"--checkpoint: no such file: {str(path)!r}")
+    if not path.parent.is_dir():
+        raise UnusableError(f"--checkpoint: no such folder: {str(path.parent)!r}; make it first")
+
+
+def _patiently(act: Callable[[], None]) -> None:
+    """Wait for others that open the file for the first time; SQLite does not wait for that."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return act()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.05)

@@ -1,0 +1,166 @@
+"""What is kept of each run beside the engine's checkpoints, to list it and to go on with it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from flowcompose.core.results import Stop
+from flowcompose.runner.asked import Asked
+from flowcompose.runner.threads.file import RunFile
+from flowcompose.runner.threads.process import Process
+
+TABLE = "flowcompose_runs"
+
+_CREATE = f"""
+CREATE TABLE IF NOT EXISTS {TABLE} (
+    thread TEXT PRIMARY KEY,
+    asked TEXT NOT NULL,
+    targets TEXT NOT NULL,
+    process TEXT NOT NULL,
+    started REAL NOT NULL,
+    updated REAL NOT NULL,
+    turns INTEGER NOT NULL DEFAULT 0,
+    phase TEXT NOT NULL DEFAULT 'running',
+    stop TEXT,
+    digest TEXT NOT NULL
+)
+"""
+
+_BEGIN = f"""
+INSERT OR REPLACE INTO {TABLE} (thread, asked, targets, process, started, updated, digest)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What one part of a run works with, to see later whether it is still the same."""
+
+    thread: str
+    """The engine's thread."""
+    name: str
+    nodes: tuple[str, ...]
+    """The nodes of its graph: its members, or its steps."""
+    after: str | None = None
+    """The checkpoint at which the thread stood before the run."""
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run as the file has it."""
+
+    thread: str
+    asked: Asked
+    targets: tuple[Target, ...]
+    process: Process
+    started: float
+    updated: float
+    turns: int
+    phase: str
+    """`running`, `done`, `error` or `canceled`."""
+    stop: Stop | None
+    digest: str
+    """Of the files that it was made of."""
+
+    @property
+    def state(self) -> str:
+        """The phase, or `unfinished` where the process that ran it is gone."""
+        gone = self.phase == "running" and not self.process.is_alive()
+        return "unfinished" if gone else self.phase
+
+
+class Runs:
+    """The table of runs in a file."""
+
+    def __init__(self, file: RunFile) -> None:
+        self._file = file
+        self._conn = file.reading(file.connect)
+
+    def begin(self, thread: str, asked: Asked, targets: Sequence[Target], digest: str) -> None:
+        """Note that this process begins a run, or goes on with it."""
+        now = time.time()
+        values = (
+            thread,
+            json.dumps(asked.kept()),
+            json.dumps([asdict(each) for each in targets]),
+            json.dumps(asdict(Process.this())),
+            now,
+            now,
+            digest,
+        )
+        self._write(_CREATE)
+        self._write(_BEGIN, values)
+
+    def go_on(self, thread: str) -> None:
+        """Note that this process goes on with a run."""
+        self._write(
+            f"UPDATE {TABLE} SET process = ?, updated = ?, phase = 'running', stop = NULL"
+            " WHERE thread = ?",
+            (json.dumps(asdict(Process.this())), time.time(), thread),
+        )
+
+    def took(self, thread: str, turns: int) -> None:
+        """Note how far a run is."""
+        self._write(
+            f"UPDATE {TABLE} SET turns = ?, updated = ? WHERE thread = ?",
+            (turns, time.time(), thread),
+        )
+
+    def end(self, thread: str, phase: str, stop: Mapping[str, Any] | None) -> None:
+        """Note how a run ended, or why it was left."""
+        self._write(
+            f"UPDATE {TABLE} SET phase = ?, stop = ?, updated = ? WHERE thread = ?",
+            (phase, stop and json.dumps(stop), time.time(), thread),
+        )
+
+    def find(self, thread: str) -> KeptRun | None:
+        """Give the run of a thread."""
+        return next((each for each in self.all() if each.thread == thread), None)
+
+    def all(self) -> list[KeptRun]:
+        """Give all runs, those that began first in front."""
+        if TABLE not in self._file.tables():
+            return []
+        query = f"SELECT {_COLUMNS} FROM {TABLE} ORDER BY started"
+        rows = self._file.reading(lambda: self._conn.execute(query).fetchall())
+        return [_read(*row) for row in rows]
+
+    def _write(self, statement: str, values: Sequence[Any] = ()) -> None:
+        self._file.reading(lambda: self._conn.execute(statement, values))
+
+
+_COLUMNS = "thread, asked, targets, process, started, updated, turns, phase, stop, digest"
+
+
+def _read(
+    thread: str,
+    asked: str,
+    targets: str,
+    process: str,
+    started: float,
+    updated: float,
+    turns: int,
+    phase: str,
+    stop: str | None,
+    digest: str,
+) -> KeptRun:
+    return KeptRun(
+        thread=thread,
+        asked=Asked.read(json.loads(asked)),
+        targets=tuple(map(_target, json.loads(targets))),
+        process=Process(**json.loads(process)),
+        started=started,
+        updated=updated,
+        turns=turns,
+        phase=phase,
+        stop=None if stop is None else Stop.model_validate_json(stop),
+        digest=digest,
+    )
+
+
+def _target(kept: dict[str, Any]) -> Target:
+    return Target(kept["thread"], kept["name"], tuple(kept["nodes"]), kept["after"])
