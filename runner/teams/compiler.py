@@ -120,7 +120,7 @@ class Compiler:
         return AgentBlock(self.agent(name, namespace))
 
     def model(self, document: Document | None, ref: str | None) -> BaseChatModel:
-        """Give a model.
+        """Give the model of an agent, or one by its name; neither is the default one.
 
         Raises:
             DefinitionError: There is none, and the command line says nothing of it.
@@ -143,13 +143,12 @@ class Compiler:
         if not isinstance(spec, AgentSpec):
             raise TypeError(document)
         full_name = f"{document.namespace}/{document.name}"
-        ref = spec.model_ref.name if spec.model_ref else None
         return Agent(
             name=document.name,
             full_name=full_name,
             description=spec.description,
             prompt=self._prompt(spec),
-            model=partial(self.model, document, ref),
+            model=partial(self.model, document, None),
             make_tools=partial(self._tools, document),
             asking=partial(_asking, spec, f"namespace-{document.namespace}-agent-{document.name}"),
             redactor=self.redactor,

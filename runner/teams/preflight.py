@@ -37,7 +37,7 @@ def _asked(
         return
     spec = compiler.document(kind.capitalize(), name, namespace).spec
     if isinstance(spec, AgentSpec):
-        yield name, spec.model_ref.name if spec.model_ref else None
+        yield name, None
     if isinstance(spec, TeamSpec):
         for member in spec.members:
             kind = compiler.kind_of(member, namespace)
