@@ -59,18 +59,28 @@ class Generator(Runnable[Any, Any]):
     ) -> None:
         self.name: str = name  # pyright: ignore[reportIncompatibleVariableOverride] - never None here
         self.schema = output_schema
-        self._model = model or next((each.model for each in uses if each.model), None)
+        self.model = model or next((each.model for each in uses if each.model), None)
+        """Its own model; None where that of its pattern is asked."""
         self._default_model = default_model
-        self._system = Prompt(
+        self.prompt = Prompt(
             prompt, *(u.instructions for u in uses), context, *(u.context for u in uses)
         )
+        """What the system message is made of."""
+        self.user = None if user is _messages_of else user
+        """The message that follows, as it was given; None where that is the input itself."""
         self._closing = _closing_writer(user)
-        self._retry = retry
+        self.retry = retry
+        """As it was given."""
         self._stream = stream and output_schema is None
         toolbox = Toolbox([as_tool(tool) for tool in all_tools(tools, uses)])
         self._exchange = Exchange(name, toolbox, output_schema, (retry or Retry()).reasks)
         # Conflicts among them are found with the pattern or flow, which knows them all.
         self.resources: ResourceMap = all_resources(resources, toolbox.tools, uses)
+
+    @property
+    def tools(self) -> Sequence[BaseTool]:
+        """What its model may call, the tools of its capabilities included."""
+        return self._exchange.toolbox.tools
 
     @property
     def async_tools(self) -> tuple[str, ...]:
@@ -125,7 +135,7 @@ class Generator(Runnable[Any, Any]):
         Raises:
             DefinitionError: None is configured.
         """
-        return resolve_model(self._model or ctx.panel.model or self._default_model)
+        return resolve_model(self.model or ctx.panel.model or self._default_model)
 
     def conversation_in(self, ctx: Context, model: BaseChatModel) -> Conversation:
         """Give the means to ask `model` in this context, with the patience of this block."""
@@ -135,12 +145,12 @@ class Generator(Runnable[Any, Any]):
             config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
         # A client that retries on its own is left to it, unless the user says how often.
         patient = getattr(model, "max_retries", 0) != 0
-        retry = self._retry or (Retry(attempts=1) if patient else Retry())
+        retry = self.retry or (Retry(attempts=1) if patient else Retry())
         return Conversation(ctx, config, retry)
 
     def messages_for(self, value: Any, ctx: Context) -> list[BaseMessage]:
         """Write the request for one call."""
-        system = self._system.write(value, ctx)
+        system = self.prompt.write(value, ctx)
         opening: list[BaseMessage] = [SystemMessage(system)] if system else []
         return opening + self._closing(value, ctx)
 

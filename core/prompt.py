@@ -17,8 +17,9 @@ class Prompt:
     """Texts, ready to be written for one call after another."""
 
     def __init__(self, *texts: Text | None) -> None:
-        parts = [part for text in texts for part in _parts_of(text)]
-        self._parts = [p if isinstance(p, str) else with_context(p) for p in parts]
+        self.parts = tuple(part for text in texts for part in _parts_of(text))
+        """The texts and functions as they were given."""
+        self._parts = [p if isinstance(p, str) else with_context(p) for p in self.parts]
 
     def write(self, value: Any, ctx: Context) -> str:
         """Write the text for one call; pieces that give nothing are left out."""

@@ -69,7 +69,7 @@ def create_roster_agent(
             moment=moment.format(round=ctx.state.round),
         )
 
-    return panel_block(
+    made = panel_block(
         name or agent_name,
         turn_given,
         {"instructions": instructions, "context": context},
@@ -79,6 +79,8 @@ def create_roster_agent(
         retry=retry,
         may_end=True,
     )
+    made.agent_name, made.role = agent_name, role
+    return made
 
 
 def create_synthesize(

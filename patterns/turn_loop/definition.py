@@ -92,6 +92,7 @@ class Definition:
             turn_timeout=written.turn_timeout,
             shares_transcript=written.contributions is not None
             or written.accessor_key != DEFAULT_KEY,
+            written=written,
             **particular,
         )
         resources = used_resources(self.problems, self.owner, plan)

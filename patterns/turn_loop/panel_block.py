@@ -43,6 +43,17 @@ def panel_system(process: prompts.Process, *sections: Text | None) -> Callable[[
     return system
 
 
+class PanelGenerator(Generator):
+    """A generator that takes part in a panel; it knows what its last message is made of."""
+
+    extra: Prompt
+    """What it is told besides."""
+    agent_name: str | None = None
+    """Which member it is told to be; None if it is none."""
+    role: str | None = None
+    """What it is told to be; None for the role of that member."""
+
+
 def panel_block(
     name: str,
     closing: Callable[[Any, Context], str],
@@ -57,7 +68,7 @@ def panel_block(
     stream: bool = True,
     reads_transcript: bool = True,
     may_end: bool = False,
-) -> Generator:
+) -> PanelGenerator:
     """Make a generator whose request is the panel's, but for its last message.
 
     Args:
@@ -97,7 +108,7 @@ def panel_block(
         )
         return [*ctx.history, goal_message(ctx.goal), *said, HumanMessage(asked)]
 
-    return Generator(
+    made = PanelGenerator(
         name,
         prompt=_panel_prompt,
         user=messages,
@@ -110,6 +121,8 @@ def panel_block(
         stream=stream,
         default_model=default_model,
     )
+    made.extra = extra
+    return made
 
 
 def _without_terminate(tools: Sequence[ToolLike]) -> tuple[ToolLike, ...]:

@@ -18,6 +18,7 @@ from flowcompose.core.generator import Generator
 from flowcompose.core.names import member_nodes, own_node
 from flowcompose.core.panel import Panel
 from flowcompose.core.resource_use import ResourceMap
+from flowcompose.patterns.turn_loop.options import Written
 from flowcompose.patterns.turn_loop.policies import Ask, OnError, OnLimit, Visibility
 from flowcompose.patterns.turn_loop.roster import Member
 from flowcompose.patterns.turn_loop.schedule import Schedule
@@ -64,6 +65,8 @@ class Plan:
     """Whether a flow around it may read the transcript; one that nobody named is nobody's."""
     speaks_output: bool = False
     """Whether the output is a message of its own also where no synthesizer made it."""
+    written: Written | None = field(default=None, repr=False, compare=False)
+    """The arguments as their user wrote them."""
 
     # Read several times a turn: a cached property is read as fast as a field.
 
