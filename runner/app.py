@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flowcompose.runner.commands import resume, run, threads
+from flowcompose.runner.commands import graph, resume, run, schema, threads, validate
 from flowcompose.runner.commands.frame import JsonCommand
 from flowcompose.runner.demo.command import HELP as DEMO_HELP
 from flowcompose.runner.demo.command import demo
@@ -38,8 +38,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(help=run.HELP, cls=JsonCommand)(run.run)
+app.command(help=validate.HELP, cls=JsonCommand)(validate.validate)
+app.command(help=graph.HELP)(graph.graph)
 app.command(help=resume.HELP, cls=JsonCommand)(resume.resume)
 app.command(help=threads.HELP, cls=JsonCommand)(threads.threads)
+app.command(help=schema.HELP)(schema.schema)
 app.command(help=DEMO_HELP)(demo)
 
 

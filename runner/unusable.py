@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from flowcompose.core.errors import DefinitionError, ManifestError, ManifestProblem
 
 
 class UnusableError(Exception):
-    """What the user gave cannot be run, drawn or read; the problems are for the user."""
+    """What the user gave cannot be run, drawn or read; the problems are for the user.
 
-    def __init__(self, *problems: str | ManifestProblem) -> None:
+    Args:
+        problems: What is wrong, and where if that is known.
+        era: Of the documents, if any were loaded.
+        documents: The loaded ones, as `validate` writes them.
+    """
+
+    def __init__(
+        self,
+        *problems: str | ManifestProblem,
+        era: str | None = None,
+        documents: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        self.era = era
+        self.documents = tuple(documents)
         self.found = tuple(
             each if isinstance(each, ManifestProblem) else ManifestProblem(each, "")
             for each in problems
@@ -18,14 +32,8 @@ class UnusableError(Exception):
         super().__init__("\n".join(str(each) for each in self.found))
 
     @classmethod
-    def of(cls, error: DefinitionError, *, around: Sequence[str] = ()) -> UnusableError:
-        """Take over the problems of a definition.
-
-        Args:
-            error: What was raised where it was made.
-            around: What is said before each problem, outermost first.
-        """
+    def of(cls, error: DefinitionError) -> UnusableError:
+        """Take over the problems of a definition."""
         if isinstance(error, ManifestError):
             return cls(*error.found)
-        said = ": ".join([*around, error.subject])
-        return cls(*(f"{said}: {problem}" for problem in error.problems))
+        return cls(*(f"{error.subject}: {problem}" for problem in error.problems))

@@ -51,7 +51,8 @@ def _told(
     except UnusableError as error:
         with suppress(OSError):
             for each in error.found:
-                complain(redactor.clean(clean(str(each))))
+                mark = "warning: " if each.severity == "warning" else ""
+                complain(redactor.clean(clean(f"{mark}{each}")))
         told = told_of_unusable(error)
         return Told(told.code, redactor.clean_json(told.report))
     except KeyboardInterrupt:

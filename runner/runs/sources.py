@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.asked import Asked
+from flowcompose.runner.runs.documents import load_documents
 from flowcompose.runner.runs.python_job import job_of_python
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams import Job
@@ -64,8 +65,7 @@ def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
     from flowcompose.runner.teams import jobs_for
 
     _check_target(asked)
-    manifest = load_documents(asked)
-    manifest.raise_if_errors()
+    manifest = load_documents(asked.paths, asked.compat)
     jobs = jobs_for(
         manifest,
         query=asked.query,
@@ -75,25 +75,16 @@ def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
         checkpointer=checkpointer,
     )
     clean = Redactor([*manifest.secrets, *asked.keys]).clean
-    said = (*map(str, manifest.warnings), *manifest.notices)
+    said = map(clean, (*map(str, manifest.warnings), *manifest.notices))
     files = sorted({Path(each.file) for each in manifest.documents})
     canceled = _is_canceled(manifest, jobs[0].query)
-    return Source(tuple(jobs), manifest.era, tuple(map(clean, said)), _digest(files), canceled)
+    return Source(tuple(jobs), manifest.era, tuple(said), _digest(files), canceled)
 
 
 def _is_canceled(manifest: Manifest, query: str | None) -> bool:
     document = manifest.find("Query", query) if query else None
     spec = document.spec if document else None
     return bool(getattr(spec, "cancel", False))
-
-
-def load_documents(asked: Asked) -> Manifest:
-    """Read documents; all problems are in what this gives."""
-    from typing import cast
-
-    from flowcompose.runner.manifest import Compat, load
-
-    return load(asked.paths, compat=cast("Compat", asked.compat))  # typer has checked the word
 
 
 def _check_target(asked: Asked) -> None:

@@ -58,7 +58,7 @@ def told_of_failure(phase: str, stop: Stop, *, query: str | None) -> Told:
 
 def told_of_unusable(error: UnusableError) -> Told:
     """Tell what is wrong with what was given, in the form that `validate` has."""
-    return Told(UNUSABLE, validation(None, [], error.found))
+    return Told(UNUSABLE, validation(error.era, error.documents, error.found))
 
 
 def validation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from flowcompose.core import events
@@ -87,7 +88,14 @@ class Watch:
         for each in self._redacted.read(event):
             if self._file is not None:
                 self._file.write(each, self._job.redactor)
-            self._renderer.feed(each)
+            self._renderer.feed(self._readable(each))
+
+    def _readable(self, event: Event) -> Event:
+        """Of a team the answer is what it says; its output are all of its messages."""
+        if not isinstance(event, events.RunCompleted) or self._job.era is None:
+            return event
+        output = self._job.answer(event.result).content
+        return replace(event, result=event.result.model_copy(update={"output": output}))
 
     def _broken(self, how: str, error: BaseException, stop: Stop) -> Ended:
         left = self.so_far.result(stop)

@@ -1,0 +1,48 @@
+"""Loading documents for a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from flowcompose.runner.objects import reference_in
+from flowcompose.runner.unusable import UnusableError
+
+if TYPE_CHECKING:
+    from flowcompose.runner.manifest import Compat, Manifest
+
+
+def load_documents(paths: Sequence[str], compat: str) -> Manifest:
+    """Load documents that can be used.
+
+    Raises:
+        UnusableError: They cannot; it tells of all that was loaded.
+    """
+    manifest = read_documents(paths, compat)
+    if manifest.errors:
+        raise UnusableError(
+            *manifest.problems, era=manifest.era, documents=documents_json(manifest)
+        )
+    return manifest
+
+
+def read_documents(paths: Sequence[str], compat: str) -> Manifest:
+    """Load documents, whatever is wrong with them.
+
+    Raises:
+        UnusableError: An object of Python is among the paths.
+    """
+    from flowcompose.runner.manifest import load
+
+    for path in paths:
+        if reference_in(path) is not None:
+            raise UnusableError(f"{path}: an object of Python stands alone; give one path")
+    return load(paths, compat=cast("Compat", compat))  # typer has checked the word
+
+
+def documents_json(manifest: Manifest) -> list[dict[str, Any]]:
+    """Name what was loaded."""
+    return [
+        {"file": each.file, "kind": each.kind, "name": each.name, "ok": each.ok}
+        for each in manifest.documents
+    ]
