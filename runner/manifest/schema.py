@@ -28,11 +28,11 @@ _METADATA: Final = {
 def json_schema() -> dict[str, Any]:
     """Give the JSON Schema of a document of any kind that is loaded."""
     contents = {"Secret": SecretContent, "ConfigMap": ConfigMapContent}
+    classes: list[type[BaseModel]] = [SecretContent, ConfigMapContent]
+    classes.extend(SPECS.values())
     models: list[tuple[type[BaseModel], Literal["validation"]]] = [
-        (SecretContent, "validation"),
-        (ConfigMapContent, "validation"),
+        (each, "validation") for each in classes
     ]
-    models += [(model, "validation") for model in SPECS.values()]
     references, whole = models_json_schema(models, by_alias=True)
     definitions: dict[str, Any] = whole["$defs"]
     kinds = [_document(kind, references[model, "validation"]) for kind, model in SPECS.items()]

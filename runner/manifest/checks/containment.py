@@ -1,0 +1,127 @@
+"""Checking what holds what: no circles, and no more of it than can be built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from flowcompose.runner.manifest.checks.context import Context
+from flowcompose.runner.manifest.checks.members import kind_of_member
+from flowcompose.runner.manifest.documents import Document
+from flowcompose.runner.manifest.kinds.agent import AgentSpec
+from flowcompose.runner.manifest.kinds.team import TeamSpec
+from flowcompose.runner.manifest.kinds.tool import ToolSpec
+from flowcompose.runner.manifest.loaded import Loaded
+from flowcompose.runner.manifest.marks import Path
+
+DEEPEST: Final = 50
+"""How deep teams may stand in one another."""
+
+LARGEST: Final = 10_000
+"""How many members a team may come to, those of its teams counted each time."""
+
+
+@dataclass
+class _Held:
+    """What stands in a document."""
+
+    parts: list[tuple[Document, Path]]
+    next: int = 0
+    depth: int = 0
+    size: int = 1
+
+
+@dataclass
+class _Walk:
+    context: Context
+    done: dict[int, _Held] = field(default_factory=dict[int, _Held])
+    way: list[Document] = field(default_factory=list[Document])
+    open: dict[int, _Held] = field(default_factory=dict[int, _Held])
+
+    def look_into(self, document: Document) -> None:
+        """Look into a document and all that is in it; by no recursion, as it may be deep."""
+        if document.key not in self.done:
+            self._enter(document)
+        while self.way:
+            self._step(self.way[-1])
+
+    def _enter(self, document: Document) -> None:
+        self.way.append(document)
+        self.open[document.key] = _Held(list(_parts(self.context.loaded, document)))
+
+    def _step(self, document: Document) -> None:
+        held = self.open[document.key]
+        if held.next == len(held.parts):
+            self._leave(document, held)
+            return
+        part, path = held.parts[held.next]
+        if part.key in self.open:
+            held.next += 1
+            self._say_circle(document, part, path)
+        elif part.key in self.done:
+            held.next += 1
+            inner = self.done[part.key]
+            held.depth = max(held.depth, inner.depth + 1)
+            held.size = min(held.size + inner.size, LARGEST + 1)
+        else:
+            self._enter(part)
+
+    def _leave(self, document: Document, held: _Held) -> None:
+        self.way.pop()
+        self.done[document.key] = self.open.pop(document.key)
+        if document.kind != "Team":
+            return
+        if held.depth == DEEPEST + 1:
+            message = f"nested deeper than {DEEPEST} levels"
+            self.context.error(document, ("spec", "members"), message)
+        if held.size > LARGEST:
+            message = f"comes to more than {LARGEST} members, those of its teams counted"
+            self.context.error(document, ("spec", "members"), message)
+
+    def _say_circle(self, document: Document, part: Document, path: Path) -> None:
+        if part is document and document.kind == "Team":
+            return  # that it cannot reference itself is said already
+        keys = [each.key for each in self.way]
+        circle = [*self.way[keys.index(part.key) :], part]
+        shown = " -> ".join(each.name for each in circle)
+        kinds = {each.kind for each in circle}
+        what = "teams contain each other" if kinds == {"Team"} else "they hold each other"
+        self.context.error(document, path, f"{what}: {shown}")
+
+
+def check_containment(context: Context) -> None:
+    """Note circles, and what nests too deep or comes to too much."""
+    walk = _Walk(context)
+    for document in context.loaded.documents:
+        if document.kind in ("Team", "Agent"):
+            walk.look_into(document)
+
+
+def _parts(loaded: Loaded, document: Document) -> Iterator[tuple[Document, Path]]:
+    """Give what stands in a team, or is asked by an agent through its tools."""
+    spec = document.spec
+    if isinstance(spec, TeamSpec):
+        for index, member in enumerate(spec.members):
+            kind = kind_of_member(loaded, document, member)
+            found = loaded.find(kind, member.name, document.namespace) if kind else None
+            if found:
+                yield found, ("spec", "members", index, "name")
+    elif isinstance(spec, AgentSpec):
+        for index, tool in enumerate(spec.tools):
+            found = _asked(loaded, document, tool.tool) if tool.type != "built-in" else None
+            if found:
+                yield found, ("spec", "tools", index)
+
+
+def _asked(loaded: Loaded, agent: Document, name: str) -> Document | None:
+    """Give the agent or team that a tool asks."""
+    tool = loaded.find("Tool", name, agent.namespace)
+    spec = tool.spec if tool else None
+    if tool is None or not isinstance(spec, ToolSpec):
+        return None
+    if spec.type == "agent" and spec.agent:
+        return loaded.find("Agent", spec.agent.name, tool.namespace)
+    if spec.type == "team" and spec.team:
+        return loaded.find("Team", spec.team.name, tool.namespace)
+    return None

@@ -1,0 +1,58 @@
+"""What every check is given, and the words that several of them use."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Final
+
+from flowcompose.runner.manifest.documents import Document
+from flowcompose.runner.manifest.eras import Era
+from flowcompose.runner.manifest.findings import Findings
+from flowcompose.runner.manifest.loaded import Loaded
+from flowcompose.runner.manifest.marks import Path
+
+CAP: Final = 100
+"""Turns of a strategy that needs a cap and has none."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The documents that are checked, and where to say what is wrong."""
+
+    loaded: Loaded
+    era: Era
+    findings: Findings
+
+    def error(self, document: Document, path: Path, message: str) -> None:
+        """Note what keeps a document from being run."""
+        self.findings.error(document, path, message)
+
+    def warning(self, document: Document, path: Path, message: str) -> None:
+        """Note what it runs without, or otherwise than it may mean."""
+        self.findings.warning(document, path, message)
+
+    def find(self, kind: str, name: str, referrer: Document) -> Document | None:
+        """Find a document that another one names."""
+        return self.loaded.find(kind, name, referrer.namespace)
+
+    def missing(self, kind: str, name: str, referrer: Document) -> str | None:
+        """Say that a document is nowhere; None if it is there."""
+        if self.find(kind, name, referrer):
+            return None
+        where = f"does not exist in namespace '{referrer.namespace}'"
+        return f"{kind[0].lower()}{kind[1:]} '{name}' {where}{self._hint(kind, name, referrer)}"
+
+    def _hint(self, kind: str, name: str, referrer: Document) -> str:
+        elsewhere = [each.namespace for each in self.loaded.all_named(kind, name)]
+        if elsewhere:
+            return f", but in '{elsewhere[0]}'"
+        names = [each.name for each in self.loaded.of_kind(kind)][:1000]
+        close = difflib.get_close_matches(name, names, n=1)
+        return f": did you mean '{close[0]}'?" if close else ""
+
+
+def listed(names: tuple[str, ...], last: str = "or") -> str:
+    """Write names as a sentence lists them: `'a', 'b', or 'c'`."""
+    quoted = [f"'{name}'" for name in names]
+    return f"{', '.join(quoted[:-1])}, {last} {quoted[-1]}"

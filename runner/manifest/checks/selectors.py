@@ -1,0 +1,51 @@
+"""Checking who chooses the next speaker, and what it is asked."""
+
+from __future__ import annotations
+
+from flowcompose.runner.manifest.checks.context import Context
+from flowcompose.runner.manifest.documents import Document
+from flowcompose.runner.manifest.kinds.team import SelectorSpec, TeamSpec
+from flowcompose.runner.manifest.templates import fields_of, left_as_they_are
+
+_FIELDS = ("Roles", "Participants", "History")
+_SELECTOR = ("spec", "selector")
+
+
+def check_selector(context: Context, team: Document, spec: TeamSpec) -> None:
+    """Note what is wrong with the selector of a team."""
+    selector = spec.selector or SelectorSpec()
+    if context.era == "v0.1.31":
+        _check_model(context, team, selector)
+    else:
+        _check_agent(context, team, selector)
+    for part in _unknown(selector.selector_prompt or ""):
+        allowed = ", ".join(f"{{{{.{name}}}}}" for name in _FIELDS)
+        message = f"{part} is not filled in: a selector prompt has {allowed}"
+        context.warning(team, (*_SELECTOR, "selectorPrompt"), message)
+
+
+def _check_model(context: Context, team: Document, selector: SelectorSpec) -> None:
+    name = selector.model or "default"
+    if not context.find("Model", name, team):
+        message = f"selector model {name} not found in namespace {team.namespace}"
+        context.warning(team, (*_SELECTOR, "model"), message)
+
+
+def _check_agent(context: Context, team: Document, selector: SelectorSpec) -> None:
+    path = (*_SELECTOR, "agent")
+    if not selector.agent:
+        message = "selector strategy requires selector.agent to be specified"
+        hint = "; selector.model is read under v0.1.31 only" if selector.model else ""
+        context.error(team, path, message + hint)
+        return
+    if selector.model:
+        message = "selector.model is ignored: the agent chooses, with its own model"
+        context.warning(team, (*_SELECTOR, "model"), message)
+    if not context.find("Agent", selector.agent, team):
+        message = f"selector agent '{selector.agent}' not found in namespace {team.namespace}"
+        context.error(team, path, message)
+
+
+def _unknown(prompt: str) -> list[str]:
+    unknown = [f"{{{{.{name}}}}}" for name in fields_of(prompt) if name not in _FIELDS]
+    return unknown + left_as_they_are(prompt)
