@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from flowcompose.core.untyped import items_of, mapping_of
+
 _SHORTEST = 4
 """What is shorter than this stands in too many words to be told apart from them."""
 
@@ -45,12 +47,11 @@ class Redactor:
         """Give a JSON value without secrets, in keys either."""
         if isinstance(value, str):
             return self.clean(value)
-        if isinstance(value, dict):
-            items: Iterable[tuple[Any, Any]] = value.items()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
-            return {self.clean_json(key): self.clean_json(each) for key, each in items}
-        if isinstance(value, (list, tuple)):
-            return [self.clean_json(each) for each in value]  # pyright: ignore[reportUnknownVariableType] - any JSON
-        return value
+        items = mapping_of(value)
+        if items is not None:
+            return {self.clean_json(key): self.clean_json(each) for key, each in items.items()}
+        listed = items_of(value)
+        return value if listed is None else [self.clean_json(each) for each in listed]
 
     def stream(self) -> TokenRedactor:
         """Give a redactor of texts that come in pieces."""

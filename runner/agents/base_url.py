@@ -16,8 +16,8 @@ def problem_of_url(url: str) -> str | None:
         return f"it must begin with http:// or https://, not {parts.scheme or url[:20]!r}"
     if not parts.hostname:
         return "it names no host"
-    if "@" in parts.netloc:
-        return "it must hold no user or password: the key is given apart"
     if any(ord(letter) <= ord(" ") or ord(letter) == 0x7F for letter in url):
         return "it holds blanks or control characters"
+    if "@" in parts.netloc:
+        return "it must hold no user or password: they belong in a key or a header"
     return None

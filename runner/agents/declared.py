@@ -32,7 +32,9 @@ class Declared:
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
     version: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    properties: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    public_properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Those that stand in no Secret, and may go to another server too."""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     missing: tuple[str, ...] = ()
     """Why its server cannot be asked; a model and a key may come from elsewhere."""
@@ -74,6 +76,7 @@ class _Reading:
     def declared(self) -> Declared:
         """Read what can be had, and say what cannot."""
         config = self.spec.endpoint or ProviderConfig()
+        properties, secrets = self._properties(config), self.manifest.secrets
         return Declared(
             name=self.name,
             model=self._value(self.spec.model),
@@ -81,7 +84,8 @@ class _Reading:
             base_url=self._value(config.base_url),
             key=self._value(config.api_key) if config.api_key else NO_KEY,
             version=self._value(config.api_version),
-            properties=self._properties(config),
+            properties=properties,
+            public_properties={k: v for k, v in properties.items() if v not in secrets},
             headers=tuple(self._headers(config)),
             missing=tuple(self._missing(config)),
         )

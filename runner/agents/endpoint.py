@@ -95,8 +95,8 @@ class _Choice:
     def _openai(self) -> Place:
         key = self.endpoint.api_key or os.environ.get("OPENAI_API_KEY")
         if not key:
-            problem = "OPENAI_API_KEY is not set: give --api-key, or --base-url for another server"
-            raise self._error([problem])
+            lacking = "OPENAI_API_KEY is not set: give --api-key, or --base-url for another server"
+            raise self._error([lacking])
         base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
         if problem := problem_of_url(base_url):
             raise DefinitionError("OPENAI_BASE_URL", [problem])
@@ -106,7 +106,7 @@ class _Choice:
     def _place(self, base_url: str, model: str, key: str) -> Place:
         """Give a place that is the user's: nothing secret of a document goes there."""
         only_known = not self.declared.is_openai_like
-        options = options_of(self.declared.properties, only_known=only_known)
+        options = options_of(self.declared.public_properties, only_known=only_known)
         return Place(base_url, model, self._checked(key), options_text(options))
 
     def _of_document(self) -> Place:

@@ -8,6 +8,8 @@ from typing import Any
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.base import RunnableBinding
 
+from flowcompose.core.untyped import unchecked
+
 _LONGEST = 64
 """Characters that providers take as the name of a schema."""
 
@@ -34,9 +36,7 @@ def bind(model: Runnable[Any, Any], schema: Mapping[str, Any], name: str) -> Run
 
 def _extra_body(model: Runnable[Any, Any]) -> Mapping[str, Any] | None:
     """Give what the model adds to its requests anyway; None if it is not one of OpenAI's."""
-    bound: Any = model
-    while isinstance(bound, RunnableBinding):
-        bound = bound.bound  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any Runnable
-    if not hasattr(type(bound), "model_fields") or "extra_body" not in type(bound).model_fields:
-        return None
-    return bound.extra_body or {}
+    while isinstance(model, RunnableBinding):
+        model = unchecked(model).bound
+    own: Any = unchecked(model)
+    return (own.extra_body or {}) if "extra_body" in getattr(own, "__dict__", {}) else None

@@ -1,0 +1,150 @@
+"""The tools that an Agent document declares, as LangChain's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.tools import BaseTool
+
+from flowcompose.core.blocks import Block
+from flowcompose.core.errors import DefinitionError
+from flowcompose.runner.agents.ask_tool import ask_tool
+from flowcompose.runner.agents.builtin_tools import NAMES, builtin_tool
+from flowcompose.runner.agents.http_body import BodyTemplate, body_type
+from flowcompose.runner.agents.http_tool import HttpCall, HttpTool, arguments_schema, defaults_of
+from flowcompose.runner.agents.http_url import UrlTemplate
+from flowcompose.runner.agents.partial_tool import with_arguments
+from flowcompose.runner.manifest.durations import seconds
+from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
+from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec, ToolSpec
+from flowcompose.runner.secrets import Redactor
+
+if TYPE_CHECKING:
+    from flowcompose.runner.manifest import Document, Manifest
+
+Ask = Callable[[str, str], Block]
+"""Gives an agent or a team: its kind (`agent`, `team`) and its name."""
+
+_BUILT_IN = ("built-in", "builtin")
+_ASKED = ("agent", "team")
+_TERMINATES = ("terminate", "terminate_team")
+"""Names that end a team where an entry has no type, as on the page on round-robin."""
+
+
+def tools_for(manifest: Manifest, agent: Document, *, ask: Ask) -> list[BaseTool]:
+    """Give the tools of an agent, without those that cannot be had here (of MCP servers).
+
+    Args:
+        manifest: The documents.
+        agent: The Agent document.
+        ask: Gives the agents and teams that are tools; called when one is first used.
+
+    Raises:
+        DefinitionError: A tool is not among the documents, or its request cannot be made.
+    """
+    spec = agent.spec
+    if not isinstance(spec, AgentSpec):
+        return []
+    maker = _Maker(manifest, agent, ask)
+    made = [(entry, maker.made(entry)) for entry in spec.tools]
+    return [maker.finished(entry, each) for entry, each in made if each is not None]
+
+
+@lru_cache(maxsize=8)
+def _redactor(secrets: frozenset[str]) -> Redactor:
+    return Redactor(secrets)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    manifest: Manifest
+    agent: Document
+    ask: Ask
+
+    def made(self, entry: AgentToolSpec) -> BaseTool | None:
+        """Give the tool of an entry; None if it cannot be had here."""
+        told = entry.description or ""
+        if entry.type in _BUILT_IN and entry.tool in NAMES:
+            return builtin_tool(entry.tool, entry.name, told)
+        document = self.manifest.find("Tool", entry.tool, self.agent.namespace)
+        if document is not None and isinstance(document.spec, ToolSpec):
+            return self._of_document(entry, document, document.spec)
+        if entry.type in _ASKED:
+            return self._asked(entry.type, entry.tool, entry.name, told)
+        if entry.type is None and entry.tool in _TERMINATES:
+            return builtin_tool("terminate", entry.name, told)
+        if entry.type == "mcp" or not entry.tool:  # by labels, which is not done here
+            return None
+        raise self._error(entry.name, f"no Tool {entry.tool!r} is among the documents")
+
+    def finished(self, entry: AgentToolSpec, made: BaseTool) -> BaseTool:
+        """Give it with the arguments set that the entry sets."""
+        parameters = entry.partial.parameters if entry.partial else ()
+        values = self.manifest.parameters_of(parameters, namespace=self.agent.namespace)
+        return with_arguments(made, values) if values else made
+
+    def _of_document(
+        self, entry: AgentToolSpec, document: Document, spec: ToolSpec
+    ) -> BaseTool | None:
+        told = entry.description or spec.description
+        if spec.type == "http" and spec.http:
+            return self._http(entry.name, told, document, spec, spec.http)
+        if spec.type in _BUILT_IN:
+            kind = spec.builtin.name if spec.builtin else document.name
+            if kind not in NAMES:
+                raise self._error(entry.name, f"there is no built-in tool {kind!r}")
+            return builtin_tool(kind, entry.name, told)
+        named = spec.agent or spec.team
+        if spec.type in _ASKED and named:
+            return self._asked(spec.type, named.name, entry.name, told)
+        return None
+
+    def _asked(self, kind: str, asked: str, name: str, told: str) -> BaseTool:
+        document = self.manifest.find(kind.capitalize(), asked, self.agent.namespace)
+        own = str(getattr(document.spec, "description", "")) if document else ""
+        return ask_tool(
+            name, told or own or f"Ask the {kind} {asked}", partial(self.ask, kind, asked)
+        )
+
+    def _http(
+        self, name: str, told: str, document: Document, spec: ToolSpec, http: HttpSpec
+    ) -> BaseTool:
+        try:
+            url = UrlTemplate(http.url)
+            timeout = seconds(http.timeout)
+        except ValueError as error:
+            raise self._error(document.name, str(error)) from None
+        if http.method not in METHODS:
+            raise self._error(document.name, f"the method must be one of {', '.join(METHODS)}")
+        schema = arguments_schema(spec.input_schema, url.names)
+        headers = self._headers(http, document.namespace)
+        call = HttpCall(
+            method=http.method,
+            url=url,
+            headers=headers,
+            body=self._body(http, document.namespace, dict(headers)),
+            timeout=timeout,
+            defaults=defaults_of(schema),
+            redactor=_redactor(self.manifest.secrets),
+        )
+        told = told or f"HTTP request to {url.origin}"
+        return HttpTool(name=name, description=told, args_schema=schema, call=call)
+
+    def _headers(self, http: HttpSpec, namespace: str) -> tuple[tuple[str, str | None], ...]:
+        value = partial(self.manifest.value, namespace=namespace)
+        return tuple((each.name, value(each.value)) for each in http.headers)
+
+    def _body(
+        self, http: HttpSpec, namespace: str, headers: Mapping[str, Any]
+    ) -> BodyTemplate | None:
+        if not http.body:
+            return None
+        declared = {name.lower(): value for name, value in headers.items()}.get("content-type")
+        parameters = self.manifest.parameters_of(http.body_parameters, namespace=namespace)
+        return BodyTemplate(http.body, body_type(http.body, declared), parameters)
+
+    def _error(self, tool: str, problem: str) -> DefinitionError:
+        return DefinitionError(f"tool {tool!r} of agent {self.agent.name!r}", [problem])
