@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Literal
 
 from flowcompose.core.errors import ManifestProblem
 from flowcompose.runner.manifest.documents import Document
 from flowcompose.runner.manifest.marks import Path, said
+from flowcompose.runner.manifest.sentences import printable
 
 Severity = Literal["error", "warning"]
 
@@ -33,7 +35,8 @@ class Findings:
 
     def add(self, problem: ManifestProblem) -> None:
         """Note a problem of a file."""
-        self._problems[problem] = None
+        message, path = printable(problem.message), printable(problem.path)
+        self._problems[replace(problem, message=message, path=path)] = None
 
     def unread(self, document: Document, path: Path, message: str) -> None:
         """Note a field whose value cannot be taken; what is said of it later is left out."""

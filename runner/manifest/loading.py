@@ -61,6 +61,7 @@ class _Work:
     documents: list[Document] = field(default_factory=list[Document])
     notices: list[str] = field(default_factory=list[str])
     files: list[str] = field(default_factory=list[str])
+    others: bool = False
 
 
 def _manifest(read_from: Iterable[Source], compat: Compat) -> Manifest:
@@ -72,7 +73,7 @@ def _manifest(read_from: Iterable[Source], compat: Compat) -> Manifest:
         if source.text is not None:
             _take(source.text, source, work)
     loaded = Loaded(work.documents)
-    if not (work.documents or work.findings.problems):
+    if not (work.documents or work.findings.problems or work.others):
         message = f"no documents are here of the kinds {', '.join(KINDS)}"
         work.findings.add(ManifestProblem(message, work.files[0] if work.files else ""))
     era = era_of(loaded.documents, compat)
@@ -89,6 +90,7 @@ def _take(text: str, source: Source, work: _Work) -> None:
     for problem in whole.problems:
         work.findings.add(problem)
     work.notices += whole.notices
+    work.others = work.others or whole.others
     work.documents += _documents(whole, work.findings)
 
 

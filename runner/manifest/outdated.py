@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -66,5 +67,14 @@ def left_fields(kind: str, spec: dict[str, object]) -> Iterator[Left]:
         elif (kind, name) in _IGNORED:
             yield Left(("spec", name), _IGNORED[kind, name])
         elif (kind, name) == ("Agent", "model") and isinstance(value, str):
-            message = f"model is no string any more: use modelRef: {{name: {value}}}"
+            message = f"model is no string any more: use modelRef: {_reference(value)}"
             yield Left(("spec", name), message, "modelRef")
+
+
+def _reference(text: str) -> str:
+    """Write the reference that a name stands for, or `namespace/name`."""
+    match = re.fullmatch(r"(?:([\w.-]+)/)?([\w.-]+)", text)
+    if match is None:
+        return "{name: ...}"
+    namespace, name = match.groups()
+    return f"{{name: {name}, namespace: {namespace}}}" if namespace else f"{{name: {name}}}"

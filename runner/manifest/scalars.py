@@ -15,7 +15,7 @@ _WORDS: dict[str, bool | None] = {
 
 # Bounded: a number of a million digits would take its time.
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,30}|0x[0-9a-fA-F]{1,16}|0o?[0-7]{1,21}|0b[01]{1,64})")
-_OCTAL = re.compile(r"([-+]?)0(?=[0-7])")
+_OCTAL = re.compile(r"\A([-+]?)0(?=[0-7])")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]{1,300}\.[0-9]{0,300}|\.?[0-9]{1,300})(?:[eE][-+]?[0-9]{1,4})?")
 
 

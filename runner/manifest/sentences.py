@@ -16,6 +16,7 @@ _HIDDEN: Final = {
 """Fields whose value may be a secret, and so is not quoted."""
 
 _LONGEST: Final = 60
+_LONGEST_SENTENCE: Final = 1000
 
 _WANTED: Final = {
     "string_type": "a string",
@@ -42,6 +43,19 @@ def sentence(error: ErrorDetails, path: Path) -> str:
     value: object = error["input"]
     hint = ": put it in quotes" if kind == "string_type" and _is_plain(value) else ""
     return f"must be {wanted}, not {described(value, quoted=not is_hidden(path))}{hint}"
+
+
+def printable(text: str) -> str:
+    """Give a text as one line that does nothing to a terminal, cut where it is long."""
+    if len(text) > _LONGEST_SENTENCE:
+        text = f"{text[:_LONGEST_SENTENCE]}..."
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def is_hidden(path: Path) -> bool:

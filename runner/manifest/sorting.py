@@ -11,7 +11,7 @@ from flowcompose.runner.manifest.files import Source
 from flowcompose.runner.manifest.heads import GROUP, is_of_other_kind, is_ours, misspelt
 from flowcompose.runner.manifest.marks import Mark
 from flowcompose.runner.manifest.reading import Raw
-from flowcompose.runner.manifest.sentences import described, shown
+from flowcompose.runner.manifest.sentences import described, printable, shown
 from flowcompose.runner.manifest.shapes import is_list, is_mapping
 
 
@@ -22,6 +22,8 @@ class Sorted:
     documents: list[Raw] = field(default_factory=list[Raw])
     problems: list[ManifestProblem] = field(default_factory=list[ManifestProblem])
     notices: list[str] = field(default_factory=list[str])
+    others: bool = False
+    """Whether it holds documents of kinds that are not loaded."""
 
 
 def sort(found: Iterable[Raw], source: Source, *, broken: bool) -> Sorted:
@@ -35,8 +37,11 @@ def sort(found: Iterable[Raw], source: Source, *, broken: bool) -> Sorted:
             others[str(raw.value["kind"])] = None
         else:
             _note_stranger(raw, source, whole)
+    whole.others = bool(others)
     if others:
-        whole.notices.append(f"{source.file}: skipped, of other kinds: {', '.join(others)}")
+        whole.notices.append(
+            f"{source.file}: skipped, of other kinds: {printable(', '.join(others))}"
+        )
     if source.named and not (whole.documents or whole.problems or others or broken):
         whole.problems.append(ManifestProblem("no document is in this file", source.file))
     return whole
@@ -64,7 +69,9 @@ def _note_stranger(raw: Raw, source: Source, whole: Sorted) -> None:
         line = raw.mark.line_of(("kind",))
         whole.problems.append(ManifestProblem(message, raw.file, line, "kind"))
     else:
-        whole.notices.append(f"{raw.file}:{raw.mark.line}: skipped, no document: {message}")
+        whole.notices.append(
+            f"{raw.file}:{raw.mark.line}: skipped, no document: {printable(message)}"
+        )
 
 
 def _stranger(value: object) -> str:
