@@ -2,5 +2,6 @@
 
 from flowcompose.runner.teams.answer import Answer
 from flowcompose.runner.teams.job import Job, python_job
+from flowcompose.runner.teams.jobs import jobs_for, redactor_for, team_pattern
 
-__all__ = ["Answer", "Job", "python_job"]
+__all__ = ["Answer", "Job", "jobs_for", "python_job", "redactor_for", "team_pattern"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from flowcompose.runner.agents.endpoint import Endpoint, model_for
 from flowcompose.runner.agents.output_schema import bind
 from flowcompose.runner.agents.tools import tools_for
 from flowcompose.runner.manifest import Document, Manifest, fill
-from flowcompose.runner.manifest.kinds.agent import AgentSpec
+from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
 from flowcompose.runner.manifest.kinds.team import MemberSpec, SelectorSpec, TeamSpec
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.agent import Agent, AgentBlock
@@ -127,6 +127,19 @@ class Compiler:
         """
         return model_for(self.manifest, document, self.endpoint, ref)
 
+    def tool(self, name: str, namespace: str) -> BaseTool:
+        """Give a tool by name, as an agent would have it.
+
+        Raises:
+            DefinitionError: There is none that can be used here.
+        """
+        document = self.document("Tool", name, namespace)
+        having = AgentSpec(tools=(AgentToolSpec(type="custom", name=name),))
+        tools = self._tools(replace(document, spec=having))
+        if not tools:
+            raise DefinitionError(f"Tool {name!r}", ["tools of MCP servers cannot be used here"])
+        return tools[0]
+
     def _member(self, member: MemberSpec, namespace: str, plan: TeamPlan) -> Block:
         repeats = plan.strategy == "selector" and self.rules.selects_by_tool
         if self.kind_of(member, namespace) == "team":
@@ -147,7 +160,7 @@ class Compiler:
             name=document.name,
             full_name=full_name,
             description=spec.description,
-            prompt=self._prompt(spec),
+            prompt=self._prompt(spec, document.namespace),
             model=partial(self.model, document, None),
             make_tools=partial(self._tools, document),
             asking=partial(_asking, spec, f"namespace-{document.namespace}-agent-{document.name}"),
@@ -155,11 +168,13 @@ class Compiler:
             reveal=self.wording.reveal,
         )
 
-    def _prompt(self, spec: AgentSpec) -> str:
+    def _prompt(self, spec: AgentSpec, namespace: str) -> str:
         """Fill in the parameters, where any are declared; a prompt without is taken as it is."""
         if not spec.parameters:
             return spec.prompt
-        return fill(spec.prompt, self.manifest.parameters_of(spec.parameters, self.parameters))
+        return fill(
+            spec.prompt, self.manifest.parameters_of(spec.parameters, self.parameters, namespace)
+        )
 
     def _tools(self, document: Document) -> Sequence[BaseTool]:
         ask = lambda kind, name: self.block(kind, name, document.namespace)  # noqa: E731

@@ -135,7 +135,7 @@ def _of_query(manifest: Manifest, document: Document) -> Asked:
     spec = document.spec
     if not isinstance(spec, QuerySpec):
         raise TypeError(document)
-    parameters = manifest.parameters_of(spec.parameters)
+    parameters = manifest.parameters_of(spec.parameters, namespace=document.namespace)
     text, before = _input(spec, parameters)
     targets = [(str(each.type), each.name) for each in manifest.targets_of(document)]
     return Asked(

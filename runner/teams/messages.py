@@ -28,8 +28,8 @@ def to_openai(messages: Sequence[BaseMessage], author: str) -> list[Message]:
 
 
 def _named(message: Message, author: str) -> Message:
-    if message["role"] != "assistant":
-        return message
+    if message["role"] != "assistant":  # none but those of an assistant have a name
+        return {key: value for key, value in message.items() if key != "name"}
     text = message.get("content")
     # Servers of the era send null beside tool calls; an empty list is refused by some.
     return {**message, "content": text or ("" if "tool_calls" not in message else None)} | {
