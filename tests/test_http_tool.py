@@ -521,8 +521,10 @@ def test_no_error_holds_a_secret(answer: Answer) -> None:
 
 def test_no_repr_holds_a_secret() -> None:
     headers = [{"name": "X-Token", "value": BY_SECRET}]
-    body = {"method": "POST", "body": "{{.k}}", "bodyParameters": [{"name": "k", **BY_SECRET}]}
-    tool = http_tool("http://h/", headers=headers, **body)
+    given = [{"name": "k", **BY_SECRET}]
+    tool = http_tool(
+        "http://h/", headers=headers, method="POST", body="{{.k}}", bodyParameters=given
+    )
     assert "s3cret" not in repr(tool) + str(tool) + str(tool.model_dump())
 
 
@@ -561,6 +563,14 @@ def test_a_tool_that_is_nowhere_is_named() -> None:
         tools_of([{"type": "custom", "name": "nowhere"}])
 
 
+def test_tools_are_found_by_their_labels() -> None:
+    labelled = document("Tool", "look", {"type": "http", "http": {"url": "http://h/"}})
+    labelled = labelled.replace('"name": "look"', '"name": "look", "labels": {"a": "b"}')
+    other = document("Tool", "other", {"type": "http", "http": {"url": "http://h/"}})
+    entry = {"type": "custom", "labelSelector": {"matchLabels": {"a": "b"}}}
+    assert [each.name for each in tools_of([entry], labelled, other)] == ["look"]
+
+
 def test_the_entry_of_an_agent_describes_first() -> None:
     spec = {"type": "http", "description": "Looks.", "http": {"url": "http://h/"}}
     entry = {"type": "custom", "name": "look", "description": "Looks far."}
@@ -589,7 +599,11 @@ def test_an_agent_or_a_team_is_asked(kind: str) -> None:
 
     def ask(kind: str, name: str) -> Block:
         asked.append((kind, name))
-        return as_block(lambda value: asked.append(value) or ANSWER)
+        return as_block(answer)
+
+    def answer(value: Any) -> Any:
+        asked.append(value)
+        return ANSWER
 
     spec = {"type": kind, kind: {"name": "other"}}
     tool = document("Tool", "consult", spec)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from flowcompose.runner.agents.partial_tool import with_arguments
 from flowcompose.runner.manifest.durations import seconds
 from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
 from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec, ToolSpec
+from flowcompose.runner.manifest.loaded import fits
 from flowcompose.runner.secrets import Redactor
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def tools_for(manifest: Manifest, agent: Document, *, ask: Ask) -> list[BaseTool
     if not isinstance(spec, AgentSpec):
         return []
     maker = _Maker(manifest, agent, ask)
-    made = [(entry, maker.made(entry)) for entry in spec.tools]
+    entries = [each for entry in spec.tools for each in maker.named(entry)]
+    made = [(entry, maker.made(entry)) for entry in entries]
     return [maker.finished(entry, each) for entry, each in made if each is not None]
 
 
@@ -64,6 +66,15 @@ class _Maker:
     agent: Document
     ask: Ask
 
+    def named(self, entry: AgentToolSpec) -> Iterator[AgentToolSpec]:
+        """Give an entry, or one for each tool that it means by its labels."""
+        if entry.name or entry.label_selector is None:
+            yield entry
+            return
+        for each in self.manifest.of_kind("Tool"):
+            if each.namespace == self.agent.namespace and fits(entry.label_selector, each.labels):
+                yield entry.model_copy(update={"name": each.name})
+
     def made(self, entry: AgentToolSpec) -> BaseTool | None:
         """Give the tool of an entry; None if it cannot be had here."""
         told = entry.description or ""
@@ -76,7 +87,7 @@ class _Maker:
             return self._asked(entry.type, entry.tool, entry.name, told)
         if entry.type is None and entry.tool in _TERMINATES:
             return builtin_tool("terminate", entry.name, told)
-        if entry.type == "mcp" or not entry.tool:  # by labels, which is not done here
+        if entry.type == "mcp":
             return None
         raise self._error(entry.name, f"no Tool {entry.tool!r} is among the documents")
 
