@@ -53,7 +53,7 @@ def _mermaid(asked: Asked) -> str:
 
 
 def _of_documents(asked: Asked) -> str:
-    from flowcompose.runner.teams import team_pattern
+    from flowcompose.runner.teams.jobs import team_pattern
 
     manifest = load_documents(asked.paths, asked.compat)
     return team_pattern(manifest, asked.team or _chosen(manifest, asked.query)).mermaid()

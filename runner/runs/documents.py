@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.objects import reference_in
 from flowcompose.runner.unusable import UnusableError
 
@@ -20,10 +21,21 @@ def load_documents(paths: Sequence[str], compat: str) -> Manifest:
     """
     manifest = read_documents(paths, compat)
     if manifest.errors:
-        raise UnusableError(
-            *manifest.problems, era=manifest.era, documents=documents_json(manifest)
-        )
+        raise unusable_documents(manifest)
     return manifest
+
+
+def unusable_documents(manifest: Manifest, error: DefinitionError | None = None) -> UnusableError:
+    """Tell of all that was loaded and what is wrong with it.
+
+    Args:
+        manifest: What was loaded.
+        error: What turned out only when they were to be run.
+    """
+    found = UnusableError.of(error).found if error is not None else ()
+    known = [each for each in manifest.problems if each not in found]
+    documents = documents_json(manifest)
+    return UnusableError(*found, *known, era=manifest.era, documents=documents)
 
 
 def read_documents(paths: Sequence[str], compat: str) -> Manifest:

@@ -39,7 +39,7 @@ class Run:
         if source.canceled:
             return self._tell(source, [_canceled(source)])
         if self.kept is not None:
-            self.kept.begin(self.asked, source)
+            self.kept.begin(replace(self.asked, query=source.query), source)
         return self._perform(source, Performance(self.manner))
 
     def go_on(self, known: KeptRun, answers: Sequence[str]) -> Told:

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.asked import Asked
-from flowcompose.runner.runs.documents import load_documents
+from flowcompose.runner.runs.documents import load_documents, unusable_documents
 from flowcompose.runner.runs.python_job import job_of_python
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams import Job
@@ -62,18 +62,21 @@ def open_source(asked: Asked, checkpointer: Checkpointer = None) -> Source:
 
 def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
     from flowcompose.runner.agents.endpoint import Endpoint
-    from flowcompose.runner.teams import jobs_for
+    from flowcompose.runner.teams.jobs import jobs_for
 
     _check_target(asked)
     manifest = load_documents(asked.paths, asked.compat)
-    jobs = jobs_for(
-        manifest,
-        query=asked.query,
-        team=asked.team,
-        input=asked.input,
-        endpoint=Endpoint(asked.base_url, asked.model, asked.api_key),
-        checkpointer=checkpointer,
-    )
+    try:
+        jobs = jobs_for(
+            manifest,
+            query=asked.query,
+            team=asked.team,
+            input=asked.input,
+            endpoint=Endpoint(asked.base_url, asked.model, asked.api_key),
+            checkpointer=checkpointer,
+        )
+    except DefinitionError as error:
+        raise unusable_documents(manifest, error) from None
     clean = Redactor([*manifest.secrets, *asked.keys]).clean
     said = map(clean, (*map(str, manifest.warnings), *manifest.notices))
     files = sorted({Path(each.file) for each in manifest.documents})

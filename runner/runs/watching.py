@@ -58,7 +58,8 @@ class Watch:
         except OverdueError:
             said = f"timed out after {seconds:g} s; see --timeout"
             stop = Stop(reason="cancelled", by="timeout", detail=said)
-            return self._broken("timed out", TimeoutError(said), stop)
+            left = self.so_far.result(stop)
+            return self._broken("timed out", RunError(said, result=left), stop)
         except BrokenPipeError as error:  # nobody reads any more
             left = self.so_far.result(Stop(reason="cancelled"))
             return Ended(self._job.failure(KeyboardInterrupt(), left), broke=error)
@@ -66,10 +67,9 @@ class Watch:
 
     def failed(self, error: Exception) -> Ended:
         """Tell what is left of a run that raised."""
-        left = error.result if isinstance(error, RunError) else None
-        self._renderer.broke_off("failed", left)
-        result = left or self.so_far.result(Stop(reason="failed", detail=str(error)))
-        return Ended(self._job.failure(self._told(error), result))
+        told = self._told(error)
+        self._renderer.broke_off("failed", told.result)
+        return Ended(self._job.failure(told, told.result))
 
     def _follow(self, following: Following, until: float | None) -> Result[Any]:
         result: Result[Any] | None = None
@@ -102,11 +102,12 @@ class Watch:
         self._renderer.broke_off(how, left)
         return Ended(self._job.failure(error, left), broke=error)
 
-    def _told(self, error: Exception) -> Exception:
+    def _told(self, error: Exception) -> RunError:
         """Documents have words of their own for what failed; of Python we tell the person."""
-        if self._job.era is not None:
+        left = error.result if isinstance(error, RunError) else None
+        if isinstance(error, RunError) and left is not None and self._job.era is not None:
             return error
-        if isinstance(error, FlowComposeError):
-            result = error.result if isinstance(error, RunError) else None
-            return RunError(explain(error), result=result)
-        return RunError(f"{type(error).__name__}: {error}")
+        known = isinstance(error, FlowComposeError)
+        said = explain(error) if known else f"{type(error).__name__}: {error}"
+        stop = Stop(reason="failed", detail=said)
+        return RunError(said, result=left or self.so_far.result(stop))

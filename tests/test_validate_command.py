@@ -1,0 +1,157 @@
+"""`flowcompose validate`, `graph` and `schema`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from flowcompose.runner.app import app
+from tests.test_run_command import AGENTS, MODEL, QUERY, TEAM, write
+from tests.test_run_python import (
+    PANEL,
+    _at_home,  # noqa: F401 - a fixture # pyright: ignore[reportPrivateUsage, reportUnusedImport]
+)
+
+OUTER = TEAM.replace("name: pair", "name: board").replace(
+    "[{name: ann, type: agent}", "[{name: pair, type: team}"
+)
+
+
+DEFAULT = MODEL.replace("URL", "http://localhost/v1")
+
+
+def cli(*args: str) -> Result:
+    return CliRunner().invoke(app, [*args])
+
+
+def answer(*args: str) -> tuple[int, dict[str, Any]]:
+    ended = cli(*args, "--json")
+    return ended.exit_code, json.loads(ended.stdout)
+
+
+# --- validate
+
+
+def test_good_documents_are_ok() -> None:
+    write(AGENTS, TEAM, QUERY, DEFAULT)
+    code, told = answer("validate", "docs")
+    assert code == 0
+    assert told == {
+        "ok": True,
+        "era": "v0.1.31",
+        "documents": [
+            {"file": "docs/all.yaml", "kind": kind, "name": name, "ok": True}
+            for kind, name in (
+                *(("Agent", "ann"), ("Agent", "bob"), ("Team", "pair"), ("Query", "ask")),
+                *(("Model", "default"), ("Secret", "keys")),
+            )
+        ],
+        "problems": [],
+    }
+
+
+def test_every_problem_is_told_with_its_place_and_at_once() -> None:
+    write(AGENTS, TEAM.replace("name: bob", "name: eve"), QUERY.replace("pair", "pear"), DEFAULT)
+    code, told = answer("validate", "docs")
+    assert (code, told["ok"]) == (2, False)
+    assert len(told["problems"]) == 2
+    assert [each["ok"] for each in told["documents"]] == [True, True, False, False, True, True]
+    text = Path("docs/all.yaml").read_text().splitlines()
+    for problem, name in zip(told["problems"], ("eve", "pear"), strict=True):
+        assert set(problem) == {"severity", "file", "line", "path", "message"}
+        assert name in problem["message"]
+        assert name in text[problem["line"] - 1]
+    shown = cli("validate", "docs")
+    assert (shown.exit_code, shown.stderr) == (2, "")
+    first, _, last = shown.stdout.splitlines()
+    assert first.startswith(f"docs/all.yaml:{told['problems'][0]['line']}: error: spec.members[1]")
+    assert last == "6 documents, 2 errors, 0 warnings, v0.1.31"
+
+
+def test_strict_takes_warnings_for_errors() -> None:
+    write(AGENTS, TEAM + "  colour: red\n", QUERY, DEFAULT)
+    assert answer("validate", "docs")[0] == 0
+    code, told = answer("validate", "docs", "--strict")
+    assert (code, told["ok"]) == (2, False)
+    assert [each["severity"] for each in told["problems"]] == ["error"]
+
+
+def test_compat_says_whose_behaviour_holds() -> None:
+    write(AGENTS, TEAM, QUERY, DEFAULT)
+    assert answer("validate", "docs", "--compat", "v0.1.67")[1]["era"] == "v0.1.67"
+    code, told = answer("validate", "docs", "--compat", "v9")
+    assert (code, told["ok"]) == (2, False)
+
+
+def test_a_path_that_is_not_there_is_a_problem() -> None:
+    code, told = answer("validate", "nowhere.yaml")
+    assert (code, told["problems"][0]["file"]) == (2, "nowhere.yaml")
+
+
+def test_a_pattern_of_python_is_validated_by_its_definition() -> None:
+    code, told = answer("validate", "review.py:panel")
+    assert (code, told["ok"], told["era"], told["problems"]) == (0, True, None, [])
+    assert told["documents"] == [
+        {"file": "review.py:panel", "kind": "Pattern", "name": "panel", "ok": True}
+    ]
+    code, told = answer("validate", "review.py:nobody")
+    assert (code, told["documents"][0]["ok"]) == (2, False)
+
+
+def test_a_model_that_is_not_configured_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "asks.py").write_text(
+        "from flowcompose import Flow, round_robin\n"
+        "panel = round_robin(name='p', roster=[{'name': 'ann'}], synthesizer=False)\n"
+    )
+    code, told = answer("validate", "asks.py:panel")
+    assert (code, [each["severity"] for each in told["problems"]]) == (0, ["warning"])
+    assert answer("validate", "asks.py:panel", "--strict")[0] == 2
+
+
+# --- graph
+
+
+def test_a_pattern_is_drawn() -> None:
+    ended = cli("graph", "review.py:panel")
+    assert ended.exit_code == 0
+    assert "graph TD;" in ended.stdout
+    assert "ann(ann)" in ended.stdout
+
+
+def test_what_a_module_prints_is_no_part_of_the_drawing(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(PANEL + "\nprint('hello')\n")
+    assert "hello" not in cli("graph", "loud.py:panel").stdout
+
+
+def test_what_the_only_query_asks_is_drawn() -> None:
+    write(AGENTS, TEAM, OUTER, QUERY)
+    assert "bob(bob)" in cli("graph", "docs").stdout
+    assert "subgraph pair" not in cli("graph", "docs").stdout
+
+
+def test_without_a_query_it_is_the_team_that_is_in_no_other() -> None:
+    write(AGENTS, TEAM, OUTER)
+    assert "subgraph pair" in cli("graph", "docs").stdout
+    assert "subgraph pair" not in cli("graph", "docs", "--team", "pair").stdout
+
+
+@pytest.mark.parametrize("documents", [(AGENTS,), (AGENTS, TEAM, TEAM.replace("pair", "duo"))])
+def test_where_there_is_a_choice_it_is_named(documents: tuple[str, ...]) -> None:
+    write(*documents)
+    ended = cli("graph", "docs")
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert "say what to draw: --team NAME; there is: " in ended.stderr
+    assert "ann" in ended.stderr
+
+
+# --- schema
+
+
+def test_the_schema_describes_every_kind() -> None:
+    schema = json.loads(cli("schema").stdout)
+    kinds = {each["title"] for each in schema["oneOf"]}
+    assert kinds == {"Team", "Agent", "Query", "Model", "Tool", "Secret", "ConfigMap"}
