@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import yaml
@@ -128,7 +128,7 @@ metadata: {{name: styles}}
 data: {{prose: plainly}}
 """
 
-DOCUMENTS = cast("list[Any]", list(yaml.safe_load_all(VALID)))
+DOCUMENTS: list[Any] = list(yaml.safe_load_all(VALID))
 
 ODD: st.SearchStrategy[Any] = st.one_of(
     st.none(),
@@ -162,9 +162,9 @@ Holder = tuple[Any, Any]
 def _places(value: Any) -> list[Holder]:
     inner: list[Holder] = []
     if isinstance(value, dict):
-        keys: list[Any] = list(cast("dict[str, Any]", value))
+        keys: list[Any] = list(value)
     elif isinstance(value, list):
-        keys = list(range(len(cast("list[Any]", value))))
+        keys = list(range(len(value)))
     else:
         return inner
     for key in keys:

@@ -65,15 +65,18 @@ def read(text: str, file: str) -> Read:
         return found
     if text.lstrip()[:1] in ("{", "["):
         text = _PAIR.sub(_character, text)  # JSON writes so what YAML does not know
+    begun = -1
     for _ in range(limits.RESTARTS):
         broken = _read_on(text, file, found)
-        if broken is None:
-            break
-        rest = _BOUNDARY.search(text, _start_of_line(text, broken + 1))
+        # The boundary itself may be what the reader did not expect.
+        start = None if broken is None else max(_start_of_line(text, broken), begun + 1)
+        rest = None if start is None else _BOUNDARY.search(text, start)
         if rest is None:
             break
         # Lines that were read are kept empty, so that the numbers hold.
-        text = "\n" * text.count("\n", 0, rest.start()) + text[rest.start() :]
+        blank = "\n" * text.count("\n", 0, rest.start())
+        text = blank + text[rest.start() :]
+        begun = len(blank)
     return found
 
 
