@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ GOAL = "Say what you know of tides."
 MODEL = "openai:gpt-4o"
 
 
+class Mood(StrEnum):
+    KIND = "kind to all"
+
+
 class Verdict(BaseModel):
     """What a judge gives."""
 
@@ -58,6 +63,12 @@ class Verdict(BaseModel):
 def look_up(word: str) -> str:
     """Look a word up."""
     return word
+
+
+class Unwritable(BaseModel):
+    """No JSON Schema can be made of it."""
+
+    call: Callable[[], int]
 
 
 def by_rule(ctx: Context) -> str:
@@ -542,6 +553,20 @@ def test_a_function_leaves_a_place_to_be_filled() -> None:
     assert prompt == (
         "REPLACE_ME: the function 'count' stood here.\n\nCount the words of the goal."
     )
+
+
+def test_a_schema_that_cannot_be_written_is_said() -> None:
+    judge = generator("j", "You judge.", output_schema=Unwritable)
+    team = sequential(name="t", roster=[RosterEntry("a", block=judge)], model=MODEL)
+    said = ["Unwritable cannot be written as a JSON Schema; it answers in words"]
+    assert _said(export_pattern(team)) == said
+
+
+def test_texts_that_yaml_cannot_hold_as_they_are_do_no_harm() -> None:
+    roster = [RosterEntry("a", role=Mood.KIND), RosterEntry("b", role="half \ud83d of it")]
+    agents = yaml.safe_load_all(export_pattern(sequential(name="t", roster=roster)).yaml)
+    about = [each["spec"]["description"] for each in agents if each["kind"] == "Agent"]
+    assert about == ["kind to all", "half ? of it"]
 
 
 def test_a_flow_is_refused_with_what_could_be_exported() -> None:

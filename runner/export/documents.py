@@ -74,7 +74,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    plain = "".join(text)  # of an enum of texts, its value
+    # Of an enum of texts, its value; of half a character, which is in no file, a `?`.
+    plain = "".join(text).encode("utf-8", "replace").decode()
     return dumper.represent_scalar(  # pyright: ignore[reportUnknownMemberType] - PyYAML's style
         "tag:yaml.org,2002:str", plain, style=_style(plain)
     )
