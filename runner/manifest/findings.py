@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -20,7 +20,8 @@ class Findings:
     def __init__(self) -> None:
         self._problems: dict[ManifestProblem, None] = {}
         self._broken: set[int] = set()
-        self._unread: defaultdict[int, list[Path]] = defaultdict(list)
+        self._unread: set[tuple[int, Path]] = set()
+        self._above: set[tuple[int, Path]] = set()
 
     @property
     def problems(self) -> tuple[ManifestProblem, ...]:
@@ -41,7 +42,8 @@ class Findings:
     def unread(self, document: Document, path: Path, message: str) -> None:
         """Note a field whose value cannot be taken; what is said of it later is left out."""
         self._note(document, path, message, "error")
-        self._unread[document.key].append(path)
+        self._unread.add((document.key, path))
+        self._above.update((document.key, above) for above in _prefixes(path))
 
     def error(self, document: Document, path: Path, message: str) -> None:
         """Note what keeps a document from being run."""
@@ -52,8 +54,14 @@ class Findings:
         self._say(document, path, message, "warning")
 
     def _say(self, document: Document, path: Path, message: str, severity: Severity) -> None:
-        if not any(_overlap(path, unread) for unread in self._unread.get(document.key, ())):
+        if not self._is_unread(document, path):
             self._note(document, path, message, severity)
+
+    def _is_unread(self, document: Document, path: Path) -> bool:
+        """Tell whether a field could not be read, or something in it, or that which it is in."""
+        if (document.key, path) in self._above:
+            return True
+        return any((document.key, above) in self._unread for above in _prefixes(path))
 
     def _note(self, document: Document, path: Path, message: str, severity: Severity) -> None:
         line = document.line_at(path)
@@ -62,5 +70,5 @@ class Findings:
             self._broken.add(document.key)
 
 
-def _overlap(one: Path, other: Path) -> bool:
-    return all(a == b for a, b in zip(one, other, strict=False))
+def _prefixes(path: Path) -> Iterator[Path]:
+    return (path[:length] for length in range(len(path) + 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from flowcompose.runner.manifest.documents import Document
@@ -15,6 +15,9 @@ from flowcompose.runner.manifest.marks import Path
 CAP: Final = 100
 """Turns of a strategy that needs a cap and has none."""
 
+GUESSES: Final = 100
+"""How many wrong names are compared with how many right ones: it takes its time."""
+
 
 @dataclass(frozen=True)
 class Context:
@@ -23,6 +26,7 @@ class Context:
     loaded: Loaded
     era: Era
     findings: Findings
+    _guesses: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
     def error(self, document: Document, path: Path, message: str) -> None:
         """Note what keeps a document from being run."""
@@ -41,15 +45,18 @@ class Context:
         if self.find(kind, name, referrer):
             return None
         where = f"does not exist in namespace '{referrer.namespace}'"
-        return f"{kind[0].lower()}{kind[1:]} '{name}' {where}{self._hint(kind, name, referrer)}"
+        return f"{kind[0].lower()}{kind[1:]} '{name}' {where}{self._hint(kind, name)}"
 
-    def _hint(self, kind: str, name: str, referrer: Document) -> str:
+    def _hint(self, kind: str, name: str) -> str:
         elsewhere = [each.namespace for each in self.loaded.all_named(kind, name)]
         if elsewhere:
             return f", but in '{elsewhere[0]}'"
-        names = [each.name for each in self.loaded.of_kind(kind)][:1000]
-        close = difflib.get_close_matches(name, names, n=1)
-        return f": did you mean '{close[0]}'?" if close else ""
+        if (kind, name) not in self._guesses and len(self._guesses) < GUESSES:
+            names = [each.name for each in self.loaded.of_kind(kind)][:GUESSES]
+            close = difflib.get_close_matches(name[:GUESSES], names, n=1)
+            self._guesses[kind, name] = close[0] if close else ""
+        guess = self._guesses.get((kind, name))
+        return f": did you mean '{guess}'?" if guess else ""
 
 
 def listed(names: tuple[str, ...], last: str = "or") -> str:
