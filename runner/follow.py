@@ -44,9 +44,11 @@ def follow(
     """
     pipe: _Pipe = SimpleQueue()
     # A daemon: who leaves in the middle does not wait for it (see `left_behind`).
-    target = copy_context().run
-    threading.Thread(target=target, args=(_pump, events, pipe), name=_NAME, daemon=True).start()
+    run = threading.Thread(
+        target=copy_context().run, args=(_pump, events, pipe), name=_NAME, daemon=True
+    )
     with _interruptions_as_items(pipe):
+        run.start()
         while (item := _next(pipe, until)) is not None:
             if isinstance(item, BaseException):
                 raise item

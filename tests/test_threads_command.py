@@ -119,7 +119,8 @@ def test_a_resumed_run_may_be_interrupted_again() -> None:
 
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins(tmp_path: Path) -> None:
     file = RunFile.named("sqlite:runs.db")
-    file.saver()
+    with file.saver():
+        pass
     target = Target("t", "panel", ("ann", "bob"), None)
     asked = Asked(paths=("review.py:panel",), input="x")
     Runs(file).begin("t", asked, [target], "")
@@ -395,3 +396,17 @@ def test_the_environment_key_is_not_in_the_file() -> None:
     run_cli(*RUN, OPENAI_API_KEY="sk-very-secret", OPENAI_BASE_URL="http://localhost:1")
     written = b"".join(path.read_bytes() for path in Path().glob("runs.db*"))
     assert b"sk-very-secret" not in written
+
+
+def test_an_answer_that_nobody_waits_for_is_told() -> None:
+    left_at("bob2", signal.SIGKILL)
+    assert "waits for no answer" in problems("resume", *KEEP, "t", "--answer", "yes")
+
+
+def test_events_of_a_resumed_run_are_added_to_those_before() -> None:
+    kept = ("--events", "events.jsonl")
+    left_at("bob2", signal.SIGKILL, *RUN, *kept)
+    cli("resume", *KEEP, "t", *kept)
+    lines = [json.loads(line) for line in Path("events.jsonl").read_text().splitlines()]
+    turns = [each["turn"] for each in lines if each["type"] == "TurnCompleted"]
+    assert turns == [1, 2, 3, 4]

@@ -110,6 +110,8 @@ def _input(text: str | None, file: str | None) -> str | None:
         return sys.stdin.read() if file == "-" else read_text(Path(file))
     except TextError as error:
         raise UnusableError(f"--input-file: {error}") from None
+    except UnicodeDecodeError as error:
+        raise UnusableError(f"--input-file: standard input is no text: {error.reason}") from None
 
 
 def _kept(checkpoint: str | None, thread: str | None) -> Kept | None:

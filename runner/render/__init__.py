@@ -22,7 +22,7 @@ def make_renderer(stream: TextIO, *, plain: bool = False, cap: int | None = None
     We ask the stream, not rich: rich takes a pipe for a terminal where FORCE_COLOR is set.
     """
     if plain or not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
-        return PlainRenderer(stream)
+        return PlainRenderer(stream, cap=cap)
     from rich.console import Console
 
     from flowcompose.runner.render.live import LiveRenderer

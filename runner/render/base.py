@@ -10,7 +10,7 @@ from flowcompose.core import events
 from flowcompose.core.events import Event
 from flowcompose.core.results import Result
 from flowcompose.resources.usage import Tokens
-from flowcompose.runner.render.words import clean, count, place, tokens
+from flowcompose.runner.render.words import clean, count, place, progress, tokens
 
 
 class Renderer(ABC):
@@ -20,7 +20,8 @@ class Renderer(ABC):
     failure, who runs it tells the error, and it would stand there twice.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cap: int | None = None) -> None:
+        self._cap = cap
         self._began = time.monotonic()
         self._contributions = 0
         self._rounds = 0
@@ -34,6 +35,11 @@ class Renderer(ABC):
 
     def __enter__(self) -> Self:
         return self
+
+    @property
+    def progress(self) -> tuple[str, ...]:
+        """How far the run is; nothing before its first turn."""
+        return progress(self.turn, self.rounds, self._cap, self.used, self.seconds)
 
     @property
     def seconds(self) -> float:

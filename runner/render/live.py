@@ -15,7 +15,7 @@ from flowcompose.core.results import Result
 from flowcompose.runner.render.base import Renderer
 from flowcompose.runner.render.output import deliverable
 from flowcompose.runner.render.region import Region, marked, measured, titled
-from flowcompose.runner.render.words import call, clean, is_new, progress, spent, why
+from flowcompose.runner.render.words import call, clean, is_new, spent, why
 
 _HUES = ("cyan", "magenta", "green", "yellow", "blue", "bright_red", "bright_cyan")
 
@@ -28,12 +28,11 @@ class LiveRenderer(Renderer):
     """
 
     def __init__(self, console: Console, *, cap: int | None = None) -> None:
-        super().__init__()
-        self._cap = cap
+        super().__init__(cap)
         self._console = console
         self._hues: dict[str, str] = {}
         self._ids: dict[str, str] = {}
-        self._region = Region(self._progress)
+        self._region = Region(lambda: " · ".join(self.progress))
         self._live = Live(self._region, console=console, refresh_per_second=12, transient=True)
 
     def __exit__(self, *error: object) -> None:
@@ -119,10 +118,6 @@ class LiveRenderer(Renderer):
         """Show the last line."""
         self._region.waiting = ""
         self._print(Text(), Text.assemble((f"{how}  ", "bold"), " · ".join(facts)))
-
-    def _progress(self) -> str:
-        """How far the run is, as it is drawn again and again."""
-        return progress(self.turn, self.rounds, self._cap, self.used, self.seconds)
 
     def _hue(self, name: str) -> str:
         return self._hues.setdefault(name, _HUES[len(self._hues) % len(_HUES)])

@@ -11,6 +11,9 @@ from flowcompose.core.results import Result
 from flowcompose.runner.render.base import Renderer
 from flowcompose.runner.render.words import as_data, call, clean, is_new, spent, title_of, why
 
+_OFTEN = 30.0
+"""Seconds after which a long run says again how far it is."""
+
 
 @dataclass
 class _Said:
@@ -24,8 +27,9 @@ class _Said:
 class PlainRenderer(Renderer):
     """Writes `name: line` as soon as a line is complete, and nothing but text."""
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
+    def __init__(self, stream: TextIO, *, cap: int | None = None) -> None:
+        super().__init__(cap)
+        self._told = 0.0
         self._stream = stream
         self._saying: dict[str, _Said] = {}
 
@@ -85,6 +89,9 @@ class PlainRenderer(Renderer):
         else:
             self._lines(name, text)
         self._saying.pop(name, None)
+        if self.seconds - self._told >= _OFTEN:
+            self._told = self.seconds
+            self._write(f"== {'; '.join(self.progress)}")
 
     def abandon(self, name: str) -> None:
         """Write out the unfinished line, marked as such."""

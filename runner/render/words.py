@@ -61,10 +61,12 @@ def spent(result: Result[Any], seconds: float) -> tuple[str, ...]:
     )
 
 
-def progress(turn: int, rounds: int, cap: int | None, used: Tokens, seconds: float) -> str:
+def progress(
+    turn: int, rounds: int, cap: int | None, used: Tokens, seconds: float
+) -> tuple[str, ...]:
     """How far a run is; nothing before its first turn."""
     if not turn:
-        return ""
+        return ()
     facts = (
         f"turn {turn}",
         f"round {rounds}" if rounds else "",
@@ -72,7 +74,7 @@ def progress(turn: int, rounds: int, cap: int | None, used: Tokens, seconds: flo
         count(used.total_tokens, "token") if used.total_tokens else "",
         f"{seconds:.0f} s",
     )
-    return " · ".join(filter(None, facts))
+    return tuple(filter(None, facts))
 
 
 def is_new(result: Result[Any]) -> bool:

@@ -18,14 +18,18 @@ from flowcompose.runner.unusable import UnusableError
 class EventFile:
     """A file to which each event is written as it happens, one JSON object to a line.
 
+    Args:
+        path: The file.
+        append: Whether to go on with what is in it.
+
     Raises:
         UnusableError: It cannot be opened.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, append: bool = False) -> None:
         self._path = path
         try:
-            self._file = path.open("w", encoding="utf-8")
+            self._file = path.open("a" if append else "w", encoding="utf-8")
         except OSError as error:
             said = f"--events: cannot write {str(path)!r}: {error.strerror or error}"
             raise UnusableError(said) from None

@@ -16,6 +16,7 @@ from flowcompose.core.pattern import Pattern
 from flowcompose.core.results import Result
 from flowcompose.core.untyped import engine
 from flowcompose.runner.teams import Job
+from flowcompose.runner.unusable import UnusableError
 
 Events = Iterator[Event] | AsyncIterator[Event]
 
@@ -52,11 +53,16 @@ def go_on(
         answers: What it waits for.
         after: The checkpoint at which the thread stood before the run.
         tokens: Whether models are asked to stream.
+
+    Raises:
+        UnusableError: It waits for nothing, and there is an answer.
     """
     followed = Followed.of(job.pattern, tokens=tokens)
     kept = followed.kept(thread)
     if kept is None or _number(kept) == after:
         return Following(followed.begun(job.goal, thread))
+    if answers and not kept.interrupts:
+        raise UnusableError(f"thread {thread!r} waits for no answer: leave out --answer")
     answer = list(answers) if len(answers) > 1 else next(iter(answers), None)
     events = followed.resumed(thread, kept, answer)
     return Following(events, followed.read(kept, thread))

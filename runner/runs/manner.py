@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from flowcompose.resources.structured_data import to_json
 from flowcompose.runner.render import Renderer, make_renderer
 from flowcompose.runner.render.silent import SilentRenderer
-from flowcompose.runner.render.words import clean
 from flowcompose.runner.show import complain
 
 
@@ -51,9 +46,3 @@ class Manner:
         """Tell something that must be known, apart from the output."""
         with suppress(OSError):  # where nobody listens, the output may still be wanted
             complain(said)
-
-    def ask(self, questions: Sequence[Any]) -> None:
-        """Tell what a run waits for."""
-        for question in questions:
-            said = question if isinstance(question, str) else json.dumps(to_json(question))
-            self.complain(f"the run waits for an answer: {clean(said)}")

@@ -11,6 +11,7 @@ from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.runs.event_file import EventFile
 from flowcompose.runner.runs.followed import Following, begin, go_on
 from flowcompose.runner.runs.manner import Manner
+from flowcompose.runner.runs.noting import noting_turns
 from flowcompose.runner.runs.watching import Watch
 from flowcompose.runner.teams import Job
 from flowcompose.runner.threads.runs import Target
@@ -49,15 +50,13 @@ class Performance:
         return ended
 
     def _one(self, job: Job, thread: str | None, *, first: bool) -> Ended:
-        watch = Watch(job, self.manner, self.file, self.took)
+        watch = Watch(job, self.manner, self.file)
         try:
-            following = self._following(job, thread)
+            following = noting_turns(self._following(job, thread), self.took)
             return watch.to_the_end(following, self.timeout or None, self.began)
-        except DefinitionError as error:
-            if first and not watch.so_far.turns:
-                raise UnusableError.of(error) from None
-            return watch.failed(error)
         except Exception as error:
+            if first and not watch.so_far.turns:
+                _raise_if_unusable(error)
             return watch.failed(error)
 
     def _following(self, job: Job, thread: str | None) -> Following:
@@ -67,3 +66,11 @@ class Performance:
                 after = target.after
                 return go_on(job, target.thread, self.answers, after=after, tokens=tokens)
         return begin(job, thread, tokens=tokens)
+
+
+def _raise_if_unusable(error: Exception) -> None:
+    """Where nothing was run, an error of a definition is none of a run."""
+    if isinstance(error, DefinitionError):
+        raise UnusableError.of(error) from None
+    if isinstance(error, UnusableError):
+        raise error

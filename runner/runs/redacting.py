@@ -40,7 +40,7 @@ class RedactedEvents:
         if last is not None and last.message_id != event.message_id:
             yield from self._flushed(key)
         self._open[key] = event
-        if text := self._stream.feed(event.message_id or "-", event.text):
+        if text := self._stream.feed(_name(event), event.text):
             yield replace(event, text=text)
 
     def _rest(self, event: Event) -> Iterator[Event]:
@@ -53,7 +53,7 @@ class RedactedEvents:
 
     def _flushed(self, key: _Key) -> Iterator[Event]:
         last = self._open.pop(key)
-        if text := self._stream.flush(last.message_id or "-"):
+        if text := self._stream.flush(_name(last)):
             yield replace(last, text=text)
 
     def _clean(self, event: Event) -> Event:
@@ -63,6 +63,10 @@ class RedactedEvents:
             if each.name != "at"
         }
         return replace(event, **cleaned)
+
+
+def _name(token: events.Token) -> str:
+    return "\0".join((*token.path, token.agent_name, token.message_id))
 
 
 def clean_value(value: Any, redactor: Redactor) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import json
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 from flowcompose.core.results import Stop
+from flowcompose.resources.structured_data import to_json
 from flowcompose.runner.asked import Asked
+from flowcompose.runner.render.words import clean
 from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.runs.event_file import EventFile
 from flowcompose.runner.runs.keeping import Kept, nodes_of
@@ -35,12 +38,12 @@ class Run:
         Raises:
             UnusableError: It cannot be run.
         """
-        source = self._source()
-        if source.canceled:
-            return self._tell(source, [_canceled(source)])
-        if self.kept is not None:
-            self.kept.begin(replace(self.asked, query=source.query), source)
-        return self._perform(source, Performance(self.manner))
+        with self._source() as source:
+            if source.canceled:
+                return replace(self, kept=None)._tell(source, [_canceled(source)])
+            if self.kept is not None:
+                self.kept.begin(self._known(source), source)
+            return self._perform(source, Performance(self.manner))
 
     def go_on(self, known: KeptRun, answers: Sequence[str]) -> Told:
         """Go on with a run that is kept.
@@ -49,34 +52,40 @@ class Run:
             UnusableError: It cannot be gone on with.
         """
         assert self.kept is not None  # it is from there
-        source = self._source()
-        self._compare(source, known)
-        self.kept.runs.go_on(self.kept.thread)
-        return self._perform(
-            source, Performance(self.manner, resumed=known.targets, answers=answers)
-        )
+        with self._source() as source:
+            self._compare(source, known)
+            self.kept.runs.go_on(self.kept.thread)
+            how = Performance(self.manner, resumed=known.targets, answers=answers)
+            return self._perform(source, how)
 
-    def _source(self) -> Source:
-        saver = None if self.kept is None else self.kept.file.saver()
-        source = open_source(self.asked, saver)
-        for said in source.warnings:
-            self.manner.tell(f"warning: {said}")
-        if source.era is not None:
-            self.manner.tell(f"documents of {source.era}")
-        return source
+    @contextmanager
+    def _source(self) -> Generator[Source]:
+        opened = nullcontext() if self.kept is None else self.kept.file.saver()
+        with opened as saver:
+            source = open_source(self.asked, saver)
+            for said in source.warnings:
+                self.manner.tell(f"warning: {said}")
+            if source.era is not None:
+                self.manner.tell(f"documents of {source.era}")
+            yield source
+
+    def _known(self, source: Source) -> Asked:
+        """Give what is kept of what was asked: the Query by name, and no secret of documents."""
+        shown = self.asked.input and source.jobs[0].redactor.clean(self.asked.input)
+        return replace(self.asked, query=source.query, input=shown)
 
     def _perform(self, source: Source, how: Performance) -> Told:
         jobs = source.jobs
         threads = [None] * len(jobs) if self.kept is None else self.kept.threads(jobs)
         with ExitStack() as open_files:
-            file = self._events(open_files)
+            file = self._events(open_files, again=how.resumed is not None)
             timeout = self.asked.timeout if self.asked.timeout is not None else jobs[0].timeout
             full = replace(how, timeout=timeout, file=file, took=self._took())
             return self._tell(source, full.all(jobs, threads))
 
-    def _events(self, open_files: ExitStack) -> EventFile | None:
-        path: Path | None = self.manner.events
-        return None if path is None else open_files.enter_context(EventFile(path))
+    def _events(self, open_files: ExitStack, *, again: bool) -> EventFile | None:
+        path = self.manner.events
+        return None if path is None else open_files.enter_context(EventFile(path, append=again))
 
     def _took(self) -> Callable[[int], None]:
         kept = self.kept
@@ -88,20 +97,19 @@ class Run:
         told = told_of_run(answers, query=source.query, era=source.era, thread=thread)
         if self.kept is not None:
             self.kept.end(told.report["phase"], told.report["stop"])
-        self._say(ended, told)
+        self._say(source, ended, told)
         for each in ended:
             if isinstance(each.broke, BrokenPipeError):
                 raise each.broke
         return told
 
-    def _say(self, ended: Sequence[Ended], told: Told) -> None:
+    def _say(self, source: Source, ended: Sequence[Ended], told: Told) -> None:
         """Tell what went wrong, and how to go on."""
-        for each in ended:
+        for job, each in zip(source.jobs, ended, strict=False):
             if each.answer.error:
                 self.manner.complain(each.answer.error)
-            questions = each.result.interrupts if each.result else []
-            if questions:
-                self.manner.ask(questions)
+            for question in each.result.interrupts if each.result else ():
+                self.manner.complain(job.redactor.clean(_asks(question)))
         if self.manner.quiet and not self.manner.json:
             print("\n".join(each.answer.content for each in ended if not each.answer.error))
         waits = any(each.result and each.result.interrupts for each in ended)
@@ -129,6 +137,11 @@ class Run:
 def _changed(known: KeptRun, before: Target, name: str, gone: Sequence[str]) -> str:
     what = f"{', '.join(gone)} of {name!r} is gone" if gone else f"{before.name!r} is now {name!r}"
     return f"thread {known.thread!r}: it is not what was begun: {what}; run it anew"
+
+
+def _asks(question: Any) -> str:
+    said = question if isinstance(question, str) else json.dumps(to_json(question))
+    return f"the run waits for an answer: {clean(said)}"
 
 
 def _own_thread(ended: Sequence[Ended]) -> str | None:

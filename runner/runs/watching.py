@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,15 +27,11 @@ class Watch:
         job: What is run.
         manner: How it is shown.
         file: Where its events are written, if anywhere.
-        took: Is told how many turns were taken, each time.
     """
 
-    def __init__(
-        self, job: Job, manner: Manner, file: EventFile | None, took: Callable[[int], None]
-    ) -> None:
+    def __init__(self, job: Job, manner: Manner, file: EventFile | None) -> None:
         self._job = job
         self._file = file
-        self._took = took
         self._redacted = RedactedEvents(job.redactor)
         self._renderer = manner.renderer(job.cap)
         self.so_far = SoFar()
@@ -83,8 +78,6 @@ class Watch:
 
     def _see(self, event: Event) -> None:
         self.so_far.feed(event)
-        if isinstance(event, (events.TurnCompleted, events.TurnFailed)) and not event.path:
-            self._took(self.so_far.turns)
         for each in self._redacted.read(event):
             if self._file is not None:
                 self._file.write(each, self._job.redactor)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from flowcompose.runner.follow import left_behind
 from flowcompose.runner.unusable import UnusableError
 
 if TYPE_CHECKING:
@@ -48,13 +50,12 @@ class RunFile:
         """How to name it again."""
         return f"{_PREFIX}{self.path}"
 
-    def connect(self) -> sqlite3.Connection:
-        """Open a connection that threads may share, and that commits by itself."""
-        return sqlite3.connect(
-            self.path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None
-        )
+    def _connect(self) -> sqlite3.Connection:
+        """Open a connection that commits by itself."""
+        return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
 
-    def saver(self) -> Saver:
+    @contextmanager
+    def saver(self) -> Generator[Saver]:
         """Open it for the engine.
 
         Raises:
@@ -64,10 +65,14 @@ class RunFile:
             from flowcompose.runner.threads.saver import Saver
         except ModuleNotFoundError:
             raise UnusableError(MISSING) from None
-        conn = sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
-        saver = Saver(conn)
+        connection = sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
+        saver = Saver(connection)
         self.reading(lambda: _patiently(saver.setup))
-        return saver
+        try:
+            yield saver
+        finally:
+            if not left_behind():  # a run that was left still writes, until the process ends
+                connection.close()
 
     def reading(self, act: Callable[[], T]) -> T:
         """Do something with the file.
@@ -80,6 +85,19 @@ class RunFile:
         except sqlite3.Error as error:
             raise UnusableError(f"--checkpoint {self.option}: {error}") from error
 
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Ask, or write: what is written is there for others at once.
+
+        Raises:
+            UnusableError: The file does not allow it.
+        """
+
+        def asked() -> list[tuple[Any, ...]]:
+            with closing(self._connect()) as connection:
+                return connection.execute(query, values).fetchall()
+
+        return self.reading(asked)
+
     def tables(self) -> set[str]:
         """Name what is in it.
 
@@ -87,9 +105,7 @@ class RunFile:
             UnusableError: It is no file of SQLite.
         """
         query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        return {
-            str(row[0]) for row in self.reading(lambda: self.connect().execute(query).fetchall())
-        }
+        return {str(name) for (name,) in self.rows(query)}
 
 
 def _check(path: Path, *, must_exist: bool) -> None:

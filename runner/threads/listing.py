@@ -57,8 +57,7 @@ def known_threads(file: RunFile) -> list[str]:
     if CHECKPOINTS not in tables:
         return []
     query = f"SELECT DISTINCT thread_id FROM {CHECKPOINTS} ORDER BY thread_id"
-    rows = file.reading(lambda: file.connect().execute(query).fetchall())
-    engines = [str(row[0]) for row in rows]
+    engines = [str(name) for (name,) in file.rows(query)]
     runs = Runs(file).all()
     parts = {target.thread for run in runs for target in run.targets}
     return [*(each for each in engines if each not in parts), *(run.thread for run in runs)]
@@ -89,8 +88,8 @@ def _written_by_program(file: RunFile, thread: str) -> Listed:
 
 
 def _read(file: RunFile, thread: str) -> tuple[Mapping[str, Any], float, float]:
-    saver = file.saver()
-    found = list(saver.list({"configurable": {"thread_id": thread, "checkpoint_ns": ""}}))
+    with file.saver() as saver:
+        found = list(saver.list({"configurable": {"thread_id": thread, "checkpoint_ns": ""}}))
     last, first = found[0].checkpoint, found[-1].checkpoint
     values = mapping_of(last["channel_values"]) or {}
     return values, _seconds(first["ts"]), _seconds(last["ts"])

@@ -78,7 +78,6 @@ class Runs:
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
-        self._conn = file.reading(file.connect)
 
     def begin(self, thread: str, asked: Asked, targets: Sequence[Target], digest: str) -> None:
         """Note that this process begins a run, or goes on with it."""
@@ -92,12 +91,12 @@ class Runs:
             now,
             digest,
         )
-        self._write(_CREATE)
-        self._write(_BEGIN, values)
+        self._file.rows(_CREATE)
+        self._file.rows(_BEGIN, values)
 
     def go_on(self, thread: str) -> None:
         """Note that this process goes on with a run."""
-        self._write(
+        self._file.rows(
             f"UPDATE {TABLE} SET process = ?, updated = ?, phase = 'running', stop = NULL"
             " WHERE thread = ?",
             (json.dumps(asdict(Process.this())), time.time(), thread),
@@ -105,14 +104,14 @@ class Runs:
 
     def took(self, thread: str, turns: int) -> None:
         """Note how far a run is."""
-        self._write(
+        self._file.rows(
             f"UPDATE {TABLE} SET turns = ?, updated = ? WHERE thread = ?",
             (turns, time.time(), thread),
         )
 
     def end(self, thread: str, phase: str, stop: Mapping[str, Any] | None) -> None:
         """Note how a run ended, or why it was left."""
-        self._write(
+        self._file.rows(
             f"UPDATE {TABLE} SET phase = ?, stop = ?, updated = ? WHERE thread = ?",
             (phase, stop and json.dumps(stop), time.time(), thread),
         )
@@ -126,11 +125,7 @@ class Runs:
         if TABLE not in self._file.tables():
             return []
         query = f"SELECT {_COLUMNS} FROM {TABLE} ORDER BY started"
-        rows = self._file.reading(lambda: self._conn.execute(query).fetchall())
-        return [_read(*row) for row in rows]
-
-    def _write(self, statement: str, values: Sequence[Any] = ()) -> None:
-        self._file.reading(lambda: self._conn.execute(statement, values))
+        return [_read(*row) for row in self._file.rows(query)]
 
 
 _COLUMNS = "thread, asked, targets, process, started, updated, turns, phase, stop, digest"
