@@ -95,6 +95,11 @@ TEAM_ERRORS: list[tuple[Compat, str, str]] = [
     ),
     (
         ROUND,
+        "strategy: sequential\nmembers: [{name: a, type: ''}]",
+        "6: spec.members[0].type: team member 0 has invalid type '': must be 'agent' or 'team'",
+    ),
+    (
+        ROUND,
         "strategy: sequential\nmembers: []",
         "6: spec.members: a team needs at least one member: it has none",
     ),
@@ -347,6 +352,17 @@ def test_agents_that_ask_each_other_are_shown_as_a_circle() -> None:
     team = _team("strategy: sequential\nmembers: [{name: x, type: agent}]")
     (message,) = _said(_load(f"{agent}---\n{tool}---\n{team}").errors)
     assert message.endswith("spec.members[0].name: they hold each other: x -> t -> x")
+
+
+def test_a_chooser_that_asks_its_own_team_is_shown_as_a_circle() -> None:
+    tool = _document("Tool", "ask", "type: team\nteam: {name: t}")
+    tool = tool.replace("name: ask}", "name: ask, labels: {group: g}}")
+    chair = "tools: [{type: custom, labelSelector: {matchLabels: {group: g}}}]"
+    team = _team(f"strategy: selector\nmaxTurns: 2\nselector: {{agent: x}}\n{AB}")
+    text = f"{team}---\n{_document('Agent', 'x', chair)}---\n{tool}"
+    assert _said(_load(text).errors) == [
+        "13: spec.tools[0]: they hold each other: t -> x -> t",
+    ]
 
 
 def test_teams_nest_only_so_deep_and_come_to_only_so_much() -> None:
@@ -633,6 +649,11 @@ WARNINGS: list[tuple[str, str, str]] = [
         "Agent",
         "tools: [{type: mcp, name: x}]",
         "5: spec.tools[0].name: tool[0]: MCP tools are not offered to the model here",
+    ),
+    (
+        "Agent",
+        "tools: [{type: custom, labelSelector: {matchLabels: {a: b}}}]",
+        "5: spec.tools[0].labelSelector: labelSelector fits none of the tools that are loaded",
     ),
     (
         "Agent",

@@ -43,6 +43,16 @@ class Loaded:
         """Give all of a kind, in order."""
         return [document for document in self.documents if document.kind == kind]
 
+    def fitting(self, kind: str, selector: LabelSelector, referrer: Document) -> list[Document]:
+        """Give all of a kind whose labels are asked for, of the namespace that asks."""
+        near = (referrer.namespace, DEFAULT_NAMESPACE)
+        return [
+            each
+            for each in self.of_kind(kind)
+            if (each.namespace in near or referrer.namespace == DEFAULT_NAMESPACE)
+            and fits(selector, each.labels)
+        ]
+
     def targets_of(self, query: Document) -> tuple[TargetSpec, ...]:
         """Give who is asked by a query: those it names, then those its selector fits."""
         spec = query.spec
@@ -53,10 +63,8 @@ class Loaded:
 
     def _selected(self, selector: LabelSelector, query: Document) -> Iterable[TargetSpec]:
         for kind, kind_of_target in _SELECTABLE.items():
-            for document in self.of_kind(kind):
-                same = {document.namespace, query.namespace, DEFAULT_NAMESPACE}
-                if len(same) <= 2 and fits(selector, document.labels):
-                    yield TargetSpec(type=kind_of_target, name=document.name)
+            for document in self.fitting(kind, selector, query):
+                yield TargetSpec(type=kind_of_target, name=document.name)
 
 
 def fits(selector: LabelSelector, labels: Mapping[str, str]) -> bool:

@@ -64,7 +64,7 @@ def _check_named(
     context: Context, agent: Document, path: Path, tool: AgentToolSpec, which: str, kind: str
 ) -> None:
     if not tool.tool:
-        context.error(agent, path, f"{which}: {kind} tools must specify a name")
+        _check_selected(context, agent, path, tool, f"{which}: {kind} tools")
         return
     message = context.missing("Tool", tool.tool, agent)
     if message is None or (kind == "builtin" and tool.tool in BUILT_IN):
@@ -74,6 +74,17 @@ def _check_named(
         context.warning(agent, (*path, "name"), f"{which}: {unavailable}")
     else:
         context.error(agent, (*path, "name"), f"{which}: {message}")
+
+
+def _check_selected(
+    context: Context, agent: Document, path: Path, tool: AgentToolSpec, which: str
+) -> None:
+    """Note tools that have no name, nor labels by which they are found."""
+    if tool.label_selector is None:
+        context.error(agent, path, f"{which} must specify a name")
+    elif not context.loaded.fitting("Tool", tool.label_selector, agent):
+        message = "labelSelector fits none of the tools that are loaded"
+        context.warning(agent, (*path, "labelSelector"), message)
 
 
 def _check_extras(context: Context, agent: Document, path: Path, tool: AgentToolSpec) -> None:

@@ -48,7 +48,7 @@ class _Walk:
 
     def _enter(self, document: Document) -> None:
         self.way.append(document)
-        self.open[document.key] = _Held(list(_parts(self.context.loaded, document)))
+        self.open[document.key] = _Held(list(_parts(self.context, document)))
 
     def _step(self, document: Document) -> None:
         held = self.open[document.key]
@@ -98,30 +98,46 @@ def check_containment(context: Context) -> None:
             walk.look_into(document)
 
 
-def _parts(loaded: Loaded, document: Document) -> Iterator[tuple[Document, Path]]:
+def _parts(context: Context, document: Document) -> Iterator[tuple[Document, Path]]:
     """Give what stands in a team, or is asked by an agent through its tools."""
-    spec = document.spec
-    if isinstance(spec, TeamSpec):
-        for index, member in enumerate(spec.members):
-            kind = kind_of_member(loaded, document, member)
-            found = loaded.find(kind, member.name, document.namespace) if kind else None
-            if found:
-                yield found, ("spec", "members", index, "name")
-    elif isinstance(spec, AgentSpec):
-        for index, tool in enumerate(spec.tools):
-            found = _asked(loaded, document, tool.tool) if tool.type != "built-in" else None
+    if isinstance(document.spec, TeamSpec):
+        yield from _members(context, document, document.spec)
+    elif isinstance(document.spec, AgentSpec):
+        yield from _asked(context.loaded, document, document.spec)
+
+
+def _members(context: Context, team: Document, spec: TeamSpec) -> Iterator[tuple[Document, Path]]:
+    for index, member in enumerate(spec.members):
+        kind = kind_of_member(context.loaded, team, member)
+        found = context.find(kind, member.name, team) if kind else None
+        if found:
+            yield found, ("spec", "members", index, "name")
+    # One that chooses has its tools in this era only.
+    if spec.selector and spec.selector.agent and context.era == "v0.1.50":
+        found = context.find("Agent", spec.selector.agent, team)
+        if found and spec.strategy == "selector":
+            yield found, ("spec", "selector", "agent")
+
+
+def _asked(loaded: Loaded, agent: Document, spec: AgentSpec) -> Iterator[tuple[Document, Path]]:
+    for index, entry in enumerate(spec.tools):
+        if entry.type == "built-in":
+            continue
+        named = loaded.find("Tool", entry.tool, agent.namespace)
+        tools = [named] if named else []
+        if not entry.tool and entry.label_selector:
+            tools = loaded.fitting("Tool", entry.label_selector, agent)
+        for tool in tools:
+            found = _asked_by(loaded, tool)
             if found:
                 yield found, ("spec", "tools", index)
 
 
-def _asked(loaded: Loaded, agent: Document, name: str) -> Document | None:
+def _asked_by(loaded: Loaded, tool: Document) -> Document | None:
     """Give the agent or team that a tool asks."""
-    tool = loaded.find("Tool", name, agent.namespace)
-    spec = tool.spec if tool else None
-    if tool is None or not isinstance(spec, ToolSpec):
-        return None
-    if spec.type == "agent" and spec.agent:
+    spec = tool.spec
+    if isinstance(spec, ToolSpec) and spec.type == "agent" and spec.agent:
         return loaded.find("Agent", spec.agent.name, tool.namespace)
-    if spec.type == "team" and spec.team:
+    if isinstance(spec, ToolSpec) and spec.type == "team" and spec.team:
         return loaded.find("Team", spec.team.name, tool.namespace)
     return None

@@ -20,7 +20,7 @@ def kind_of_member(loaded: Loaded, team: Document, member: MemberSpec) -> str | 
     Returns:
         None if the type is no type of members.
     """
-    if member.type:
+    if member.type is not None:
         return _KINDS.get(member.type)
     is_agent = loaded.find("Agent", member.name, team.namespace)
     is_team = loaded.find("Team", member.name, team.namespace)
@@ -51,7 +51,7 @@ def _check_member(context: Context, team: Document, member: MemberSpec, index: i
     elif missing := context.missing(kind, member.name, team):
         message = f"team member {index} references {kind.lower()}: {missing}"
         context.error(team, (*path, "name"), message)
-    if not member.type and member.name:
+    if member.type is None and member.name:
         taken = f"taken for {'a team' if kind == 'Team' else 'an agent'}"
         context.warning(team, path, f"team member {index} '{member.name}' has no type: {taken}")
 
