@@ -361,7 +361,7 @@ def test_a_chooser_that_asks_its_own_team_is_shown_as_a_circle() -> None:
     team = _team(f"strategy: selector\nmaxTurns: 2\nselector: {{agent: x}}\n{AB}")
     text = f"{team}---\n{_document('Agent', 'x', chair)}---\n{tool}"
     assert _said(_load(text).errors) == [
-        "13: spec.tools[0]: they hold each other: t -> x -> t",
+        "14: spec.tools[0]: they hold each other: t -> x -> t",
     ]
 
 
