@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flowcompose.runner.commands import graph, resume, run, schema, threads, validate
+from flowcompose.runner.commands import export, graph, resume, run, schema, threads, validate
 from flowcompose.runner.commands.frame import JsonCommand
 from flowcompose.runner.demo.command import HELP as DEMO_HELP
 from flowcompose.runner.demo.command import demo
@@ -22,6 +22,7 @@ Examples:
   flowcompose run review.py:panel --input "Draft X"
   flowcompose validate samples/     what is wrong with documents, and where
   flowcompose graph team.yaml       draw a team as Mermaid text
+  flowcompose export review.py:panel > panel.yaml
   flowcompose resume --checkpoint sqlite:runs.db THREAD
 
 \b
@@ -42,6 +43,7 @@ app.command(help=validate.HELP, cls=JsonCommand)(validate.validate)
 app.command(help=graph.HELP)(graph.graph)
 app.command(help=resume.HELP, cls=JsonCommand)(resume.resume)
 app.command(help=threads.HELP, cls=JsonCommand)(threads.threads)
+app.command(help=export.HELP)(export.export)
 app.command(help=schema.HELP)(schema.schema)
 app.command(help=DEMO_HELP)(demo)
 

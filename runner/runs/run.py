@@ -76,6 +76,8 @@ class Run:
 
     def _perform(self, source: Source, how: Performance) -> Told:
         jobs = source.jobs
+        if self.kept is not None:
+            self.manner.tell(f"kept as thread {self.kept.thread}")
         threads = [None] * len(jobs) if self.kept is None else self.kept.threads(jobs)
         with ExitStack() as open_files:
             file = self._events(open_files, again=how.resumed is not None)
