@@ -478,6 +478,16 @@ ERRORS: list[tuple[str, str, str]] = [
         "5: spec.input: message 0 has the role 'robot': allowed are system, developer, user, "
         "assistant, tool",
     ),
+    (
+        "Query",
+        "input: [{role: user}]\ntarget: {type: agent, name: a}",
+        "5: spec.input: message 0 must have a `content`: a text, or a list of parts",
+    ),
+    (
+        "Query",
+        "input: [{role: assistant}, {role: tool, content: x}]\ntarget: {type: agent, name: a}",
+        "5: spec.input: message 1 must have a `tool_call_id`: a tool answers a call",
+    ),
     ("Query", "input: hi", "4: spec: at least one target or selector must be specified"),
     (
         "Query",
