@@ -64,11 +64,15 @@ def started(*args: str, **env: str) -> subprocess.Popen[str]:
     )
 
 
+def wait_for_stop(process: subprocess.Popen[str]) -> None:
+    assert process.stderr is not None
+    assert "stopping\n" in iter(process.stderr.readline, "")
+
+
 def left_at(turn: str, number: int, *args: str) -> int:
     """Begin a run, and send it a signal in the middle of a turn."""
     process = started(*(args or RUN), "--json", STOP_AT=turn)
-    assert process.stderr is not None
-    process.stderr.readline()  # "stopping"
+    wait_for_stop(process)
     process.send_signal(number)
     process.communicate(timeout=PATIENCE)
     return process.returncode
@@ -249,8 +253,7 @@ def test_without_a_name_each_run_has_a_thread_of_its_own() -> None:
 
 def test_a_thread_at_which_a_process_works_is_left_to_it() -> None:
     process = started(*RUN, "--json", STOP_AT="bob2")
-    assert process.stderr is not None
-    process.stderr.readline()
+    wait_for_stop(process)
     try:
         assert [each["phase"] for each in listed()] == ["running"]
         for command in (("resume", *KEEP, "t"), RUN):
