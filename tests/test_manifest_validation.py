@@ -563,6 +563,19 @@ ERRORS: list[tuple[str, str, str]] = [
         "[{name: '', value: {value: x}}]}}",
         "7: spec.config.openai.headers[0].name: headers[0]: name is required",
     ),
+    (
+        "Model",
+        f"type: openai\nmodel: {{value: x}}\nconfig: {{openai: {{{ENDPOINT}, properties: "
+        "{temperature: {value: hot}, top_p: {value: '1'}}}}",
+        "7: spec.config.openai.properties.temperature: temperature must be a number, such as '0.5'",
+    ),
+    (
+        "Model",
+        f"type: openai\nmodel: {{value: x}}\nconfig: {{openai: {{{ENDPOINT}, properties: "
+        "{max_tokens: {value: '1.5'}, seed: {value: '3'}}}}",
+        "7: spec.config.openai.properties.max_tokens: max_tokens must be a whole number, such as "
+        "'100'",
+    ),
     ("Tool", "type: http", "4: spec.http: http spec is required for http type"),
     ("Tool", "type: http\nhttp: {}", "6: spec.http.url: URL is required for http tool"),
     (

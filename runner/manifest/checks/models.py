@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from flowcompose.runner.manifest.checks.context import Context, listed
+from flowcompose.runner.manifest.checks.properties import check_properties
 from flowcompose.runner.manifest.checks.sources import (
     check_headers,
     check_no_placeholder,
@@ -64,8 +65,7 @@ def _check_provider(context: Context, model: Document, spec: ModelSpec) -> bool:
 def _check_endpoint(context: Context, model: Document, path: Path, config: ProviderConfig) -> None:
     for name, source in _sources(config):
         check_source(context, model, (*path, name), source)
-    for name, source in config.properties.items():
-        check_source(context, model, (*path, "properties", name), source)
+    check_properties(context, model, (*path, "properties"), config.properties)
     check_headers(context, model, (*path, "headers"), config.headers)
     if config.base_url:
         _check_base_url(context, model, (*path, "baseUrl"), config.base_url)
