@@ -97,7 +97,7 @@ def measured(number: int) -> tuple[float, float]:
 
 def main() -> int:
     """Measure, and say what came of it."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Load and compile many ARK documents.")
     parser.add_argument("--documents", type=int, default=1000, help="how many")
     parser.add_argument("--repeats", type=int, default=3, help="how often; the median counts")
     parser.add_argument("--hold", type=float, help="fail if it takes more seconds than that")

@@ -36,12 +36,17 @@ def team(name: str, members: str, strategy: str, more: str = "") -> str:
 
 
 TERMINATE = "  tools:\n  - type: built-in\n    name: terminate\n"
-LAST_ERA = HEAD.format("Model", "unused") + (
-    "  provider: openai\n  model:\n    value: m\n  config:\n    openai:\n"
-    "      baseUrl:\n        value: http://127.0.0.1:9/v1\n      apiKey:\n        value: none\n"
-) + HEAD.format("Team", "marks-the-era") + (
-    "  strategy: sequential\n  loops: true\n  maxTurns: 1\n  members:\n"
-    "  - name: ann\n    type: agent\n"
+LAST_ERA = (
+    HEAD.format("Model", "unused")
+    + (
+        "  provider: openai\n  model:\n    value: m\n  config:\n    openai:\n"
+        "      baseUrl:\n        value: http://127.0.0.1:9/v1\n      apiKey:\n        value: none\n"
+    )
+    + HEAD.format("Team", "marks-the-era")
+    + (
+        "  strategy: sequential\n  loops: true\n  maxTurns: 1\n  members:\n"
+        "  - name: ann\n    type: agent\n"
+    )
 )
 
 
@@ -74,7 +79,10 @@ TEAMS = {
     "sequential": team("t", "ann bob ann", "sequential"),
     "round-robin": team("t", "ann bob", "round-robin", "  maxTurns: 2\n"),
     "graph": team(
-        "t", "ann bob", "graph", "  maxTurns: 3\n  graph:\n    edges:\n    - from: ann\n      to: bob\n"
+        "t",
+        "ann bob",
+        "graph",
+        "  maxTurns: 3\n  graph:\n    edges:\n    - from: ann\n      to: bob\n",
     ),
     "nested": team("t", "ann INNER bob", "sequential") + team("inner", "bob ann", "sequential"),
     "selector": team("t", "ann cid", "selector", f"  maxTurns: 3\n{SELECTS}"),

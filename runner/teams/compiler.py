@@ -110,10 +110,11 @@ class Compiler:
         """Give `agent` or `team`; a member that does not say is what there is of its name."""
         if member.type is not None:
             return member.type
-        has = lambda kind: self.manifest.find(kind, member.name, namespace) is not None  # noqa: E731
-        return "team" if has("Team") and not has("Agent") else "agent"
+        find = self.manifest.find
+        is_team = find("Team", member.name, namespace) is not None
+        return "team" if is_team and find("Agent", member.name, namespace) is None else "agent"
 
-    def block(self, kind: str, name: str, namespace: str) -> Block:
+    def _asked(self, namespace: str, kind: str, name: str) -> Block:
         """Give an agent or a team as a tool has it: it works on a text, and hears nothing else."""
         if kind == "team":
             return TeamTool(*self.team(name, namespace))
@@ -177,7 +178,7 @@ class Compiler:
         )
 
     def _tools(self, document: Document) -> Sequence[BaseTool]:
-        ask = lambda kind, name: self.block(kind, name, document.namespace)  # noqa: E731
+        ask = partial(self._asked, document.namespace)
         return tools_for(self.manifest, document, ask=ask)
 
     def _selecting(
@@ -198,7 +199,7 @@ class Compiler:
         return SelectingBlock(selection)
 
     def _chooser(self, spec: SelectorSpec, namespace: str) -> Chooser:
-        if spec.agent is None:
+        if spec.agent is None or not self.rules.agents_select:
             return ModelChooser(partial(self.model, None, spec.model))
         agent = self.agent(spec.agent, namespace)
         if not self.rules.selects_by_tool:

@@ -20,6 +20,8 @@ class Rules:
     """Whether a system message says why a team ended early."""
     counts_cycles: bool
     """Whether `maxTurns` of a round-robin team counts cycles, not turns."""
+    agents_select: bool
+    """Whether a selector team has an agent that chooses; else it has a model."""
     selects_by_tool: bool
     """Whether a selector agent chooses by a tool, and may end the team by another."""
     opens_with_first: bool
@@ -44,6 +46,7 @@ RULES = {
         cap_is_error=True,
         tells_end=False,
         counts_cycles=True,
+        agents_select=False,
         selects_by_tool=False,
         opens_with_first=False,
         repeats=False,
@@ -58,6 +61,7 @@ RULES = {
         cap_is_error=False,
         tells_end=False,
         counts_cycles=True,
+        agents_select=True,
         selects_by_tool=False,
         opens_with_first=True,
         repeats=False,
@@ -72,6 +76,7 @@ RULES = {
         cap_is_error=False,
         tells_end=True,
         counts_cycles=False,
+        agents_select=True,
         selects_by_tool=True,
         opens_with_first=False,
         repeats=True,

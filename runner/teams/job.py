@@ -11,6 +11,7 @@ from flowcompose.core.errors import RunError
 from flowcompose.core.flow.flow import Flow
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.results import Result, Stop
+from flowcompose.core.untyped import engine
 from flowcompose.resources.usage import Usage
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.answer import Answer, Phase
@@ -102,7 +103,7 @@ def python_job(
     """
     if isinstance(given, Flow):
         pattern = given.compile(checkpointer=checkpointer)
-    elif given.checkpointer or checkpointer is None:
+    elif engine(given).checkpointer or checkpointer is None:
         pattern = given
     else:
         pattern = given.copy({"checkpointer": checkpointer})

@@ -46,7 +46,7 @@ def cleaned(message: Message, redactor: Redactor) -> Message:
 
 
 def _cleaned_call(call: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
-    function = call.get("function") or {}
+    function: dict[str, Any] = call.get("function") or {}
     arguments = redactor.clean_json(function.get("arguments"))
     return {**call, "function": {**function, "arguments": arguments}}
 

@@ -51,7 +51,7 @@ def _asked_by_selector(
     if spec.strategy != "selector":
         return
     agent = spec.selector.agent if spec.selector else None
-    if agent is not None:
+    if agent is not None and compiler.rules.agents_select:
         yield from _asked(compiler, "agent", agent, namespace, seen)
     else:
         yield None, spec.selector.model if spec.selector else None

@@ -92,7 +92,7 @@ def _strategy(
             return "graph", spec.max_turns
         case "round-robin" if not rules.migrates or spec.max_turns is not None:
             return "loops", spec.max_turns
-        case "sequential" if spec.loops:
+        case "sequential" if spec.loops and rules.migrates:
             return "loops", spec.max_turns
         case _:
             return "sequential", None
@@ -169,9 +169,9 @@ def _graph(plan: TeamPlan, shared: dict[str, Any], _: SelectingBlock | None) -> 
     reached = [next(iter(plan.members))]
     while (following := way.get(reached[-1])) is not None and following not in reached:
         reached.append(following)
-    roster = [each for each in shared["roster"] if each.name in reached]
+    shared["roster"] = [each for each in shared["roster"] if each.name in reached]
     edges = [each for each in way.items() if each[0] in reached]
-    return graph(**{**shared, "roster": roster}, edges=edges, max_turns=plan.cap)
+    return graph(**shared, edges=edges, max_turns=plan.cap)
 
 
 _MAKE: dict[str, Make] = {
