@@ -13,7 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flowcompose.core.errors import ManifestError
+from flowcompose.runner.agents.endpoint import Endpoint
 from flowcompose.runner.manifest import ERAS, Manifest, load_text
+from flowcompose.runner.secrets import Redactor
+from flowcompose.runner.teams.compiler import Compiler
+from flowcompose.runner.teams.jobs import jobs_for, team_pattern
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -148,6 +152,9 @@ ODD: st.SearchStrategy[Any] = st.one_of(
             "graph",
             "round-robin",
             "{{.x}}",
+            "a|b:c",
+            "__end__",
+            "selector",
             "\x1b[2J",
         ]
     ),
@@ -224,6 +231,21 @@ def _hold(manifest: Manifest) -> None:
             manifest.raise_if_errors()
     else:
         manifest.raise_if_errors()
+        _compile(manifest)
+
+
+def _compile(manifest: Manifest) -> None:
+    """What was not refused becomes patterns, with the tools of every agent."""
+    endpoint = Endpoint(base_url="http://127.0.0.1:9/v1")
+    for kind in ("Team", "Agent"):
+        for name in {each.name for each in manifest.of_kind(kind)}:
+            team_pattern(manifest, name, endpoint)
+    for query in manifest.of_kind("Query"):
+        for job in jobs_for(manifest, query=query.name, endpoint=endpoint):
+            assert job.goal
+    compiler = Compiler(manifest, endpoint, Redactor(manifest.secrets))
+    for agent in manifest.of_kind("Agent"):
+        assert compiler.agent(agent.name, agent.namespace).toolbox.tools is not None
 
 
 def test_the_documents_that_are_mutated_are_valid() -> None:
