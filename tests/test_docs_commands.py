@@ -73,6 +73,14 @@ def test_every_command_line_runs(page: Path, folder: Path) -> None:
         assert run(line, folder).strip()
 
 
+def test_the_documents_among_the_examples_are_valid_and_run(folder: Path) -> None:
+    path = shlex.quote(str(DOCS.parent / "examples" / "launch_review.yaml"))
+    assert "0 errors" in run(f"flowcompose validate {path}", folder)
+    told = json.loads(run(f"flowcompose run {path} --model offline --json", folder))
+    spoke = [message["name"] for message in told["responses"][0]["raw"]]
+    assert spoke == ["engineer", "support", "lead"] * 2
+
+
 def test_the_objects_that_are_shown_have_the_keys_of_real_ones(folder: Path) -> None:
     ran, refused = (json.loads(block) for block in blocks(DOCS / "command-line.md", "json"))
     real = json.loads(run("flowcompose run team.yaml --model offline --json", folder))
