@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SAMPLES = Path(__file__).resolve().parents[2] / "shared" / "ark-samples"
+SAMPLES = Path(__file__).resolve().parents[2].joinpath("shared", "ark-samples").resolve()
 """Beside the project, never a part of it."""
 
 VERSIONS = ("v0.1.31", "v0.1.50", "v0.1.57", "v0.1.67rc")

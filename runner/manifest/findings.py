@@ -19,6 +19,7 @@ class Findings:
 
     def __init__(self) -> None:
         self._problems: dict[ManifestProblem, None] = {}
+        self._files: dict[str, None] = {}
         self._broken: set[int] = set()
         self._unread: set[tuple[int, Path]] = set()
         self._above: set[tuple[int, Path]] = set()
@@ -26,9 +27,15 @@ class Findings:
     @property
     def problems(self) -> tuple[ManifestProblem, ...]:
         """All of them, as they stand in the files."""
-        files = {problem.file: None for problem in self._problems}
-        order = {file: index for index, file in enumerate(files)}
-        return tuple(sorted(self._problems, key=lambda each: (order[each.file], each.line or 0)))
+        order = {file: index for index, file in enumerate(self._files)}
+        last = len(order)
+        return tuple(
+            sorted(self._problems, key=lambda each: (order.get(each.file, last), each.line or 0))
+        )
+
+    def read(self, file: str) -> None:
+        """Note that a file is read now: its problems stand before those of later files."""
+        self._files[file] = None
 
     def is_broken(self, document: Document) -> bool:
         """Tell whether an error was found in a document."""

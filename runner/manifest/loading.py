@@ -68,6 +68,7 @@ def _manifest(read_from: Iterable[Source], compat: Compat) -> Manifest:
     work = _Work()
     for source in read_from:
         work.files.append(source.file)
+        work.findings.read(source.file)
         if source.problem:
             work.findings.add(source.problem)
         if source.text is not None:
