@@ -31,6 +31,7 @@ from flowcompose import (
     RosterEntry,
     RunError,
     SelectorError,
+    Stop,
     TurnInput,
     generator,
     handler,
@@ -329,6 +330,18 @@ def test_a_block_gets_the_turn_with_the_candidates() -> None:
 
     team(selector=choose).run("go")
     assert seen == [("go", ["a", "b", "c"], 0), ("go", ["b", "c"], 1), ("go", ["a", "c"], 2)]
+
+
+@both_paths
+async def test_a_block_may_end_the_run_in_words_of_its_own(use_async: bool) -> None:
+    def judge(turn: TurnInput, ctx: Context) -> Any:
+        if turn.contributions:
+            return Stop(reason="selector_stop", by="judge", detail="Enough was said.")
+        return "b"
+
+    result = await run(team("abc", selector=judge), use_async=use_async)
+    assert speakers(result) == ["b"]
+    assert result.stop == Stop(reason="selector_stop", by="judge", detail="Enough was said.")
 
 
 def test_a_block_may_give_none_to_stop() -> None:
