@@ -43,16 +43,20 @@ def follow(
         OverdueError: It was not at its end by then.
     """
     pipe: _Pipe = SimpleQueue()
+    left = threading.Event()
     # A daemon: who leaves in the middle does not wait for it (see `left_behind`).
     run = threading.Thread(
-        target=copy_context().run, args=(_pump, events, pipe), name=_NAME, daemon=True
+        target=copy_context().run, args=(_pump, events, pipe, left), name=_NAME, daemon=True
     )
-    with _interruptions_as_items(pipe):
-        run.start()
-        while (item := _next(pipe, until)) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
+    try:
+        with _interruptions_as_items(pipe):
+            run.start()
+            while (item := _next(pipe, until)) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+    finally:
+        left.set()
 
 
 def left_behind() -> bool:
@@ -87,22 +91,29 @@ def _interruptions_as_items(pipe: _Pipe) -> Generator[None]:
         restore()
 
 
-def _pump(events: Iterator[Event] | AsyncIterator[Event], pipe: _Pipe) -> None:
+def _pump(
+    events: Iterator[Event] | AsyncIterator[Event], pipe: _Pipe, left: threading.Event
+) -> None:
+    """Pass on what happens; a run that was left ends with what it is in the middle of."""
     try:
         if isinstance(events, AsyncIterator):
-            asyncio.run(_apump(events, pipe))
+            asyncio.run(_apump(events, pipe, left))
         else:
             for event in events:
                 pipe.put(event)
+                if left.is_set():
+                    break
     except BaseException as error:
         pipe.put(error)
     else:
         pipe.put(None)
 
 
-async def _apump(events: AsyncIterator[Event], pipe: _Pipe) -> None:
+async def _apump(events: AsyncIterator[Event], pipe: _Pipe, left: threading.Event) -> None:
     async for event in events:
         pipe.put(event)
+        if left.is_set():
+            break
 
 
 def _next(pipe: _Pipe, until: float | None) -> Event | BaseException | None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from flowcompose.runner.app import app
 from tests.openai_server import Hang, HttpError, OpenAIServer, Reply
-from tests.test_cli import LAUNCH, PATIENCE, environment
+from tests.test_cli import LAUNCH, PATIENCE, environment, run_cli
 
 KEY = "sk-of-the-command-line"
 
@@ -201,18 +201,21 @@ def test_a_failed_agent_is_an_error_that_keeps_what_was_said() -> None:
 def test_the_timeout_of_the_query_holds_and_the_option_goes_before_it() -> None:
     write(AGENTS, TEAM, QUERY + "  timeout: 1h\n")
     with OpenAIServer(["Fine.", Hang(3600)]) as server:
-        command = ["run", "docs", *to(server), "--json", "--timeout", "2"]
-        ended = subprocess.run(
-            [sys.executable, "-c", LAUNCH, *command],
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        ended = run_cli("run", "docs", *to(server), "--json", "--timeout", "2")
     told = json.loads(ended.stdout)
     assert (ended.returncode, told["phase"], told["stop"]["by"]) == (1, "error", "timeout")
     assert names(told) == ["ann"]
+
+
+def test_each_target_has_its_own_time_and_tells_what_it_said_itself() -> None:
+    write(AGENTS, TEAM, QUERY.replace("}]", "}, {type: agent, name: ann}]") + "  timeout: 2s\n")
+    with OpenAIServer(["one", Hang(3600), "three"]) as server:
+        ended = run_cli("run", "docs", *to(server), "--json")
+    told = json.loads(ended.stdout)
+    raw = [[each["content"] for each in response["raw"]] for response in told["responses"]]
+    assert [each["phase"] for each in told["responses"]] == ["error", "done"]
+    assert raw == [["one"], ["three"]]
+    assert (ended.returncode, told["stop"]["by"]) == (1, "timeout")
 
 
 def test_no_secret_gets_into_output_events_or_the_file_that_keeps_runs() -> None:

@@ -17,4 +17,4 @@ class Ended:
     result: Result[Any] | None = None
     """What the run gave, if it came to its end or waits for an answer."""
     broke: BaseException | None = None
-    """What ended all of it: an interruption, the deadline, or a reader that is gone."""
+    """What ended all of it: an interruption, or a reader that is gone."""

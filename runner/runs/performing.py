@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.runs.ended import Ended
@@ -18,13 +17,13 @@ from flowcompose.runner.threads.runs import Target
 from flowcompose.runner.unusable import UnusableError
 
 
-@dataclass
+@dataclass(frozen=True)
 class Performance:
     """How jobs are run."""
 
     manner: Manner
     timeout: float | None = None
-    """Seconds for all of them; None or 0 for any time."""
+    """Seconds for each of them; None or 0 for any time."""
     file: EventFile | None = None
     took: Callable[[int], None] = lambda turns: None
     """Is told each time that turns were taken."""
@@ -32,10 +31,9 @@ class Performance:
     """What is gone on with; None where it is a new run."""
     answers: Sequence[str] = ()
     """What the run that is resumed waits for."""
-    began: float = field(default_factory=time.monotonic)
 
     def all(self, jobs: Sequence[Job], threads: Sequence[str | None]) -> list[Ended]:
-        """Run them; what breaks off one of them breaks off those after it, too.
+        """Run them; an interruption of one of them ends those after it, too.
 
         Raises:
             UnusableError: Nothing could be run as it was given.
@@ -46,14 +44,14 @@ class Performance:
             if broke is None:
                 ended.append(self._one(job, thread, first=not ended))
             else:
-                ended.append(Ended(job.failure(broke), broke=broke))
+                ended.append(Ended(job.failure(KeyboardInterrupt()), broke=broke))
         return ended
 
     def _one(self, job: Job, thread: str | None, *, first: bool) -> Ended:
         watch = Watch(job, self.manner, self.file)
         try:
             following = noting_turns(self._following(job, thread), self.took)
-            return watch.to_the_end(following, self.timeout or None, self.began)
+            return watch.to_the_end(following, self.timeout or None)
         except Exception as error:
             if first and not watch.so_far.turns:
                 _raise_if_unusable(error)

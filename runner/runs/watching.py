@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -36,25 +37,25 @@ class Watch:
         self._renderer = manner.renderer(job.cap)
         self.so_far = SoFar()
 
-    def to_the_end(self, following: Following, seconds: float | None, began: float) -> Ended:
+    def to_the_end(self, following: Following, seconds: float | None) -> Ended:
         """Follow a run.
 
         Args:
             following: The run.
-            seconds: How long all may take.
-            began: When all began.
+            seconds: How long it may take.
         """
         self.so_far = SoFar(following.before)
         try:
-            until = began + seconds if seconds else None
+            until = time.monotonic() + seconds if seconds else None
             result = self._follow(following, until)
         except KeyboardInterrupt as error:
-            return self._broken("interrupted", error, Stop(reason="cancelled"))
+            left = self._broke_off("interrupted", Stop(reason="cancelled"))
+            return Ended(self._job.failure(error, left), broke=error)
         except OverdueError:
             said = f"timed out after {seconds:g} s; see --timeout"
             stop = Stop(reason="cancelled", by="timeout", detail=said)
-            left = self.so_far.result(stop)
-            return self._broken("timed out", RunError(said, result=left), stop)
+            left = self._broke_off("timed out", stop)
+            return Ended(self._job.failure(RunError(said, result=left)))
         except BrokenPipeError as error:  # nobody reads any more
             left = self.so_far.result(Stop(reason="cancelled"))
             return Ended(self._job.failure(KeyboardInterrupt(), left), broke=error)
@@ -90,10 +91,10 @@ class Watch:
         output = self._job.answer(event.result).content
         return replace(event, result=event.result.model_copy(update={"output": output}))
 
-    def _broken(self, how: str, error: BaseException, stop: Stop) -> Ended:
+    def _broke_off(self, how: str, stop: Stop) -> Result[Any]:
         left = self.so_far.result(stop)
         self._renderer.broke_off(how, left)
-        return Ended(self._job.failure(error, left), broke=error)
+        return left
 
     def _told(self, error: Exception) -> RunError:
         """Documents have words of their own for what failed; of Python we tell the person."""
