@@ -183,6 +183,21 @@ def test_no_checkpoint_holds_a_secret_that_a_model_repeats() -> None:
     assert "Repeat ***!" in answer.content
 
 
+@pytest.mark.parametrize("tool", ["terminate", "select-next-speaker"])
+def test_no_checkpoint_holds_a_secret_with_which_a_selector_ends_its_team(tool: str) -> None:
+    secret = "key-of-the-test"
+    reply = ToolCalls([(tool, {"response": secret, "name": secret})])
+    more = "  maxTurns: 5\n  selector:\n    agent: bob\n    enableTerminateTool: true\n"
+    saver = InMemorySaver()
+    with OpenAIServer(lambda body: reply) as server:
+        made = job(PEOPLE + team("t", "ann cid", "selector", more), "t", server, saver)
+        answer = made.answer(made.pattern.run(made.goal, thread_id="one"))
+    kept = pickle.dumps([dict(saver.storage), dict(saver.blobs), dict(saver.writes)])
+    assert secret.encode() not in kept
+    assert answer.stop is not None
+    assert "***" in str(answer.stop.detail)
+
+
 def test_tokens_are_counted_whoever_is_asked() -> None:
     def reply(body: dict[str, Any]) -> Reply:
         return "ann" if "Select the next" in str(body["messages"][-1]["content"]) else speaks(body)

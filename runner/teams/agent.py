@@ -14,12 +14,11 @@ from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.context import Context
 from flowcompose.core.conversation import AskModel, Conversation, Steps, UseTools
-from flowcompose.core.explain import explain
 from flowcompose.core.retry import Retry
 from flowcompose.core.toolbox import Called, Toolbox
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.runner.secrets import Redactor
-from flowcompose.runner.teams.failing import TurnError
+from flowcompose.runner.teams.failing import TurnError, failure_of
 from flowcompose.runner.teams.messages import (
     Message,
     cleaned,
@@ -67,14 +66,9 @@ class Agent:
         return [SystemMessage(self.prompt)] if self.prompt else []
 
     def failed(self, error: Exception, said: Sequence[BaseMessage]) -> TurnError:
-        """Give the failure of a turn, which keeps what was said in it, and no secret."""
-        text = f"agent {self.full_name} execution failed: {explain(error)}"
-        shown = self.redactor.clean(text)
-        failure = TurnError(shown, self.written(said))
-        # What quotes a secret must not come along in a traceback.
-        failure.__cause__ = error if shown == text else None
-        failure.__suppress_context__ = True
-        return failure
+        """Give the failure of a turn, which keeps what was said in it."""
+        what = f"agent {self.full_name} execution"
+        return failure_of(what, error, self.redactor, self.written(said))
 
     def written(self, said: Sequence[BaseMessage]) -> list[Message]:
         """Give messages as state may hold them."""

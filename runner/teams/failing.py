@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flowcompose.core.errors import FlowComposeError, MaxTurnsReached, RunError
 from flowcompose.core.explain import explain
+from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.messages import Message, of_contributions
 
 
@@ -16,6 +17,26 @@ class TurnError(FlowComposeError):
         super().__init__(message)
         self.messages = list(messages)
         """What it had said up to then, its tool calls and their answers included."""
+
+
+def failure_of(
+    what: str, error: Exception, redactor: Redactor, said: Sequence[Message] = ()
+) -> TurnError:
+    """Give the failure of a turn, with no secret in it.
+
+    Args:
+        what: What failed.
+        error: How.
+        redactor: Knows the secrets.
+        said: What was said in the turn.
+    """
+    text = f"{what} failed: {explain(error)}"
+    shown = redactor.clean(text)
+    failure = TurnError(shown, said)
+    # What quotes a secret must not come along in a traceback.
+    failure.__cause__ = error if shown == text else None
+    failure.__suppress_context__ = True
+    return failure
 
 
 def left_of(error: BaseException) -> list[Message]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from langchain_core.messages import (
     BaseMessage,
-    HumanMessage,
     convert_to_messages,
     convert_to_openai_messages,
 )
@@ -92,11 +91,6 @@ def _text(message: Message) -> str:
     if isinstance(content, list):  # parts: text, images
         return str(convert_to_messages([message])[0].text)
     return str(content or "")
-
-
-def user_says(text: str) -> BaseMessage:
-    """The user's input, as every agent gets it."""
-    return HumanMessage(text)
 
 
 def selector_history(messages: Iterable[Message]) -> str:

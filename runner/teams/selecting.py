@@ -10,7 +10,6 @@ from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.context import Context
 from flowcompose.core.conversation import Conversation, Steps
-from flowcompose.core.explain import explain
 from flowcompose.core.results import Stop
 from flowcompose.core.retry import Retry
 from flowcompose.patterns.turn_loop.schedule import Speak
@@ -18,7 +17,7 @@ from flowcompose.patterns.turn_loop.selection_input import SelectionInput
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.choosers import Chooser
 from flowcompose.runner.teams.eras import Rules
-from flowcompose.runner.teams.failing import TurnError
+from flowcompose.runner.teams.failing import TurnError, failure_of
 from flowcompose.runner.teams.messages import Message, of_entries, selector_history
 from flowcompose.runner.teams.selector_prompt import rendered
 from flowcompose.runner.teams.wording import Wording
@@ -117,23 +116,25 @@ class _Turn:
     def decided(self, answer: str | Stop) -> Speak | Stop:
         """Take a name, or do what the era does with one that is none."""
         if isinstance(answer, Stop):
-            return answer
+            return self._stop(answer)
         if answer in self.candidates and self._may_follow(answer):
             return Speak((answer,), "exact")
         if self.selection.rules.selects_by_tool:
             problem = f"Selector returned invalid agent name: {answer}"
-            return Stop(reason="invalid_selection", by="selector", detail=problem)
+            return self._stop(Stop(reason="invalid_selection", by="selector", detail=problem))
         others = tuple(name for name in self.candidates if name != self._last)
         return Speak((others or self.candidates)[:1], "fallback")
 
     def failed(self, error: Exception) -> TurnError:
         """Give the failure of a choice."""
-        text = f"selector {self.selection.chooser.who} call failed: {explain(error)}"
-        shown = self.selection.redactor.clean(text)
-        failure = TurnError(shown)
-        failure.__cause__ = error if shown == text else None
-        failure.__suppress_context__ = True
-        return failure
+        what = f"selector {self.selection.chooser.who} call"
+        return failure_of(what, error, self.selection.redactor)
+
+    def _stop(self, stop: Stop) -> Stop:
+        """A model may repeat a secret, and state holds why a team ended."""
+        return stop.model_copy(
+            update={"detail": self.selection.redactor.clean(stop.detail or "") or None}
+        )
 
     def _may_follow(self, name: str) -> bool:
         free = self.selection.rules.repeats or self.selection.constrained
