@@ -19,7 +19,7 @@ from flowcompose import RosterEntry, round_robin
 from flowcompose.runner.app import app
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.threads.file import RunFile
-from flowcompose.runner.threads.runs import Runs, Target
+from flowcompose.runner.threads.runs import KeptRun, Runs, Target
 from flowcompose.runner.unusable import UnusableError
 from tests.test_cli import LAUNCH, PATIENCE, environment, run_cli
 from tests.test_run_python import _at_home  # noqa: F401 - a fixture # pyright: ignore[reportPrivateUsage, reportUnusedImport]
@@ -263,6 +263,32 @@ def test_a_thread_at_which_a_process_works_is_left_to_it() -> None:
         process.communicate()
 
 
+def test_of_two_processes_that_look_at_a_thread_at_once_one_gets_it() -> None:
+    runs = Runs(RunFile.named("sqlite:runs.db"))
+    asked = Asked(paths=("review.py:panel",))
+    assert [runs.begin("t", asked, [], "", None) for _ in range(2)] == [True, False]
+    runs.end("t", "error", None)
+    known = runs.find("t")
+    assert known is not None
+    assert [runs.go_on(known) for _ in range(2)] == [True, False]
+    assert runs.begin("t", asked, [], "", known) is False
+
+
+def test_who_comes_second_is_told_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    left_at("bob2", signal.SIGKILL)
+    looked = Runs.find
+
+    def find_and_be_late(runs: Runs, thread: str) -> KeptRun | None:
+        known = looked(runs, thread)
+        assert known is not None
+        assert runs.go_on(known)
+        return known
+
+    monkeypatch.setattr(Runs, "find", find_and_be_late)
+    assert "another process has just begun with it" in problems("resume", *KEEP, "t")
+    assert Path("effects").read_text().split() == ["ann1"]
+
+
 def test_two_processes_share_a_file() -> None:
     both = [
         started("run", "review.py:panel", "--input", "x", *KEEP, "--thread", name, "--json")
@@ -324,6 +350,11 @@ def test_a_thread_that_is_not_there_is_told_with_those_that_are() -> None:
     cli(*RUN)
     assert "no thread 'u' in " in problems("resume", *KEEP, "u")
     assert "there are: 't'" in problems("resume", *KEEP, "u")
+
+
+def test_a_file_that_cannot_be_made_is_told() -> None:
+    Path("runs.db").symlink_to("missing/runs.db")
+    assert "unable to open database file" in problems(*RUN)
 
 
 @pytest.mark.parametrize("command", ["threads", "resume"])

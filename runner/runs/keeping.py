@@ -53,7 +53,15 @@ class Kept:
             targets.append(_target(job, thread, standing.checkpoint))
         if known is not None and known.state in ("unfinished", "running"):
             raise self._unfinished()  # it was left before its first checkpoint
-        self.runs.begin(self.thread, asked, targets, source.digest)
+        self._claimed(self.runs.begin(self.thread, asked, targets, source.digest, known))
+
+    def go_on(self, known: KeptRun) -> None:
+        """Note that a run is gone on with.
+
+        Raises:
+            UnusableError: Another process has begun to, since it was looked at.
+        """
+        self._claimed(self.runs.go_on(known))
 
     def check_idle(self, known: KeptRun) -> None:
         """Let two processes not work on one run.
@@ -74,6 +82,10 @@ class Kept:
         """The line that goes on with it."""
         option = shlex.quote(self.file.option)
         return f"flowcompose resume --checkpoint {option} {shlex.quote(self.thread)}"
+
+    def _claimed(self, granted: bool) -> None:
+        if not granted:
+            raise UnusableError(f"thread {self.thread!r}: another process has just begun with it")
 
     def _unfinished(self) -> UnusableError:
         said = f"thread {self.thread!r} holds a run that is not finished"

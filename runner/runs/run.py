@@ -54,7 +54,7 @@ class Run:
         assert self.kept is not None  # it is from there
         with self._source() as source:
             self._compare(source, known)
-            self.kept.runs.go_on(self.kept.thread)
+            self.kept.go_on(known)
             how = Performance(self.manner, resumed=known.targets, answers=answers)
             return self._perform(source, how)
 

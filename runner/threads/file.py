@@ -50,10 +50,6 @@ class RunFile:
         """How to name it again."""
         return f"{_PREFIX}{self.path}"
 
-    def _connect(self) -> sqlite3.Connection:
-        """Open a connection that commits by itself."""
-        return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-
     @contextmanager
     def saver(self) -> Generator[Saver]:
         """Open it for the engine.
@@ -65,38 +61,30 @@ class RunFile:
             from flowcompose.runner.threads.saver import Saver
         except ModuleNotFoundError:
             raise UnusableError(MISSING) from None
-        connection = sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
-        saver = Saver(connection)
-        self.reading(lambda: _patiently(saver.setup))
+        connection = self._reading(lambda: self._connect(check_same_thread=False))
         try:
+            saver = Saver(connection)
+            self._reading(lambda: _patiently(saver.setup))
             yield saver
         finally:
             if not left_behind():  # a run that was left still writes, until the process ends
                 connection.close()
 
-    def reading(self, act: Callable[[], T]) -> T:
-        """Do something with the file.
-
-        Raises:
-            UnusableError: The file does not allow it.
-        """
-        try:
-            return act()
-        except sqlite3.Error as error:
-            raise UnusableError(f"--checkpoint {self.option}: {error}") from error
-
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Ask, or write: what is written is there for others at once.
+        """Ask.
 
         Raises:
             UnusableError: The file does not allow it.
         """
+        return self._executed(query, values, sqlite3.Cursor.fetchall)
 
-        def asked() -> list[tuple[Any, ...]]:
-            with closing(self._connect()) as connection:
-                return connection.execute(query, values).fetchall()
+    def write(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Write, so that it is there for others at once; gives how many rows it changed.
 
-        return self.reading(asked)
+        Raises:
+            UnusableError: The file does not allow it.
+        """
+        return self._executed(statement, values, lambda cursor: cursor.rowcount)
 
     def tables(self) -> set[str]:
         """Name what is in it.
@@ -106,6 +94,24 @@ class RunFile:
         """
         query = "SELECT name FROM sqlite_master WHERE type = 'table'"
         return {str(name) for (name,) in self.rows(query)}
+
+    def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=check_same_thread)
+
+    def _executed(
+        self, statement: str, values: Sequence[Any], read: Callable[[sqlite3.Cursor], T]
+    ) -> T:
+        def act() -> T:
+            with closing(self._connect()) as connection, connection:
+                return read(connection.execute(statement, values))
+
+        return self._reading(act)
+
+    def _reading(self, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except sqlite3.Error as error:
+            raise UnusableError(f"--checkpoint {self.option}: {error}") from error
 
 
 def _check(path: Path, *, must_exist: bool) -> None:

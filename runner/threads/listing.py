@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from langgraph.checkpoint.base import Checkpoint
 
 from flowcompose.core.results import Stop
 from flowcompose.core.untyped import mapping_of
 from flowcompose.runner.threads.file import RunFile
 from flowcompose.runner.threads.runs import TABLE, KeptRun, Runs
 from flowcompose.runner.unusable import UnusableError
+
+if TYPE_CHECKING:
+    from flowcompose.runner.threads.saver import Saver
 
 CHECKPOINTS = "checkpoints"
 
@@ -38,11 +43,10 @@ def list_threads(file: RunFile) -> list[Listed]:
     Raises:
         UnusableError: The file is none that keeps runs.
     """
-    names = known_threads(file)
     runs = Runs(file).all()
-    ours = {target.thread for run in runs for target in run.targets} | {run.thread for run in runs}
-    others = [_written_by_program(file, name) for name in names if name not in ours]
-    return sorted([*map(_listed, runs), *others], key=lambda each: each.started or 0)
+    others = _of_programs(file, runs)
+    found = [*map(_listed, runs), *(_read_from(file, others) if others else ())]
+    return sorted(found, key=lambda each: each.started or 0)
 
 
 def known_threads(file: RunFile) -> list[str]:
@@ -51,16 +55,20 @@ def known_threads(file: RunFile) -> list[str]:
     Raises:
         UnusableError: The file is none that keeps runs.
     """
+    runs = Runs(file).all()
+    return [*_of_programs(file, runs), *(run.thread for run in runs)]
+
+
+def _of_programs(file: RunFile, runs: Sequence[KeptRun]) -> list[str]:
+    """Name the threads that none of the runs wrote."""
     tables = file.tables()
     if not tables & {TABLE, CHECKPOINTS}:
         raise UnusableError(f"{str(file.path)!r} keeps no runs: it has no checkpoints in it")
     if CHECKPOINTS not in tables:
         return []
     query = f"SELECT DISTINCT thread_id FROM {CHECKPOINTS} ORDER BY thread_id"
-    engines = [str(name) for (name,) in file.rows(query)]
-    runs = Runs(file).all()
-    parts = {target.thread for run in runs for target in run.targets}
-    return [*(each for each in engines if each not in parts), *(run.thread for run in runs)]
+    ours = {target.thread for run in runs for target in run.targets} | {run.thread for run in runs}
+    return [str(name) for (name,) in file.rows(query) if name not in ours]
 
 
 def _listed(run: KeptRun) -> Listed:
@@ -68,10 +76,15 @@ def _listed(run: KeptRun) -> Listed:
     return Listed(run.thread, what, run.started, run.updated, run.state, run.turns, run.stop)
 
 
-def _written_by_program(file: RunFile, thread: str) -> Listed:
+def _read_from(file: RunFile, threads: Sequence[str]) -> list[Listed]:
+    with file.saver() as saver:
+        return [_written_by_program(saver, each) for each in threads]
+
+
+def _written_by_program(saver: Saver, thread: str) -> Listed:
     """Read what a checkpoint of a pattern shows without the pattern."""
     try:
-        values, began, ended = _read(file, thread)
+        values, began, ended = _read(saver, thread)
     except (sqlite3.Error, ValueError, TypeError, KeyError):  # of another version
         return Listed(thread, "", None, None, "unknown", None, None)
     stop = values.get("stop")
@@ -87,12 +100,26 @@ def _written_by_program(file: RunFile, thread: str) -> Listed:
     )
 
 
-def _read(file: RunFile, thread: str) -> tuple[Mapping[str, Any], float, float]:
-    with file.saver() as saver:
-        found = list(saver.list({"configurable": {"thread_id": thread, "checkpoint_ns": ""}}))
-    last, first = found[0].checkpoint, found[-1].checkpoint
+_FIRST = f"""
+SELECT min(checkpoint_id) FROM {CHECKPOINTS} WHERE thread_id = ? AND checkpoint_ns = ''
+"""
+
+
+def _read(saver: Saver, thread: str) -> tuple[Mapping[str, Any], float, float]:
+    with saver.cursor(transaction=False) as cursor:
+        (first,) = cursor.execute(_FIRST, [thread]).fetchone()
+    last = _checkpoint(saver, thread)
+    began = _checkpoint(saver, thread, checkpoint_id=first)
     values = mapping_of(last["channel_values"]) or {}
-    return values, _seconds(first["ts"]), _seconds(last["ts"])
+    return values, _seconds(began["ts"]), _seconds(last["ts"])
+
+
+def _checkpoint(saver: Saver, thread: str, **which: str) -> Checkpoint:
+    where = {"thread_id": thread, "checkpoint_ns": "", **which}
+    found = saver.get_tuple({"configurable": where})
+    if found is None:
+        raise KeyError(thread)
+    return found.checkpoint
 
 
 def _seconds(moment: str) -> float:

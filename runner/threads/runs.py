@@ -31,8 +31,18 @@ CREATE TABLE IF NOT EXISTS {TABLE} (
 """
 
 _BEGIN = f"""
-INSERT OR REPLACE INTO {TABLE} (thread, asked, targets, process, started, updated, digest)
+INSERT INTO {TABLE} (thread, asked, targets, process, started, updated, digest)
 VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread) DO UPDATE SET
+    asked = excluded.asked, targets = excluded.targets, process = excluded.process,
+    started = excluded.started, updated = excluded.updated, digest = excluded.digest,
+    turns = 0, phase = 'running', stop = NULL
+WHERE updated = ?
+"""
+
+_GO_ON = f"""
+UPDATE {TABLE} SET process = ?, updated = ?, phase = 'running', stop = NULL
+WHERE thread = ? AND updated = ?
 """
 
 
@@ -79,8 +89,26 @@ class Runs:
     def __init__(self, file: RunFile) -> None:
         self._file = file
 
-    def begin(self, thread: str, asked: Asked, targets: Sequence[Target], digest: str) -> None:
-        """Note that this process begins a run, or goes on with it."""
+    def begin(
+        self,
+        thread: str,
+        asked: Asked,
+        targets: Sequence[Target],
+        digest: str,
+        known: KeptRun | None = None,
+    ) -> bool:
+        """Note that this process begins a run.
+
+        Args:
+            thread: Where it is kept.
+            asked: What to run.
+            targets: Its parts.
+            digest: Of the files that it is made of.
+            known: What the thread held when it was looked at.
+
+        Returns:
+            Whether it may: another process may have been faster.
+        """
         now = time.time()
         values = (
             thread,
@@ -90,28 +118,27 @@ class Runs:
             now,
             now,
             digest,
+            known and known.updated,
         )
-        self._file.rows(_CREATE)
-        self._file.rows(_BEGIN, values)
+        self._file.write(_CREATE)
+        return self._file.write(_BEGIN, values) == 1
 
-    def go_on(self, thread: str) -> None:
-        """Note that this process goes on with a run."""
-        self._file.rows(
-            f"UPDATE {TABLE} SET process = ?, updated = ?, phase = 'running', stop = NULL"
-            " WHERE thread = ?",
-            (json.dumps(asdict(Process.this())), time.time(), thread),
-        )
+    def go_on(self, known: KeptRun) -> bool:
+        """Note that this process goes on with a run, and say whether it may, see `begin`."""
+        process = json.dumps(asdict(Process.this()))
+        values = (process, time.time(), known.thread, known.updated)
+        return self._file.write(_GO_ON, values) == 1
 
     def took(self, thread: str, turns: int) -> None:
         """Note how far a run is."""
-        self._file.rows(
+        self._file.write(
             f"UPDATE {TABLE} SET turns = ?, updated = ? WHERE thread = ?",
             (turns, time.time(), thread),
         )
 
     def end(self, thread: str, phase: str, stop: Mapping[str, Any] | None) -> None:
         """Note how a run ended, or why it was left."""
-        self._file.rows(
+        self._file.write(
             f"UPDATE {TABLE} SET phase = ?, stop = ?, updated = ? WHERE thread = ?",
             (phase, stop and json.dumps(stop), time.time(), thread),
         )
