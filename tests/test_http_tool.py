@@ -236,6 +236,10 @@ def test_any_text_is_one_value_in_json(text: str) -> None:
         "http://{user}@h/",
         "http://h{path}",
         "http://u:hunter22@h/",
+        "http://u:hunter22\u2100@h/",
+        "http://u:hunter22]@h/",
+        "http://[hunter22/",
+        "http://u:hunter22/x@h/",
         "http://h:99999/",
         "http://h\n.example/",
     ],
@@ -569,6 +573,24 @@ def test_tools_are_found_by_their_labels() -> None:
     other = document("Tool", "other", {"type": "http", "http": {"url": "http://h/"}})
     entry = {"type": "custom", "labelSelector": {"matchLabels": {"a": "b"}}}
     assert [each.name for each in tools_of([entry], labelled, other)] == ["look"]
+
+
+def test_labels_find_tools_where_names_find_them() -> None:
+    tool = document("Tool", "look", {"type": "http", "http": {"url": "http://h/"}})
+    tool = tool.replace('"name": "look"', '"name": "look", "labels": {"a": "b"}, "namespace": "c"')
+    entries = ({"name": "look"}, {"labelSelector": {"matchLabels": {"a": "b"}}})
+    for entry in entries:
+        assert [each.name for each in tools_of([{"type": "custom", **entry}], tool)] == ["look"]
+
+
+def test_a_schema_may_leave_its_fields_empty() -> None:
+    schema = {"type": "object", "properties": None, "required": None}
+    spec = {"type": "http", "inputSchema": schema, "http": {"url": "http://h/"}}
+    partial = {"name": "look", "parameters": [{"name": "city", "value": "Rome"}]}
+    (made,) = tools_of(
+        [{"type": "custom", "name": "rome", "partial": partial}], document("Tool", "look", spec)
+    )
+    assert made.args == {}
 
 
 def test_the_entry_of_an_agent_describes_first() -> None:

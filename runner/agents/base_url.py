@@ -10,8 +10,8 @@ def problem_of_url(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError as error:
-        return f"it is no URL ({error})"
+    except ValueError:  # which may quote a part of it
+        return "it is no URL"
     if parts.scheme not in ("http", "https"):
         return f"it must begin with http:// or https://, not {parts.scheme or url[:20]!r}"
     if not parts.hostname:

@@ -113,7 +113,9 @@ def arguments_schema(given: Mapping[str, Any] | None, names: list[str]) -> dict[
         names: What the URL asks for, which counts where a document declares nothing.
     """
     if given is not None:
-        return {"type": "object", "properties": {}, **given}
+        # A field without a value is one that is not there.
+        written = {name: each for name, each in given.items() if each is not None}
+        return {"type": "object", "properties": {}, **written}
     return {
         "type": "object",
         "properties": {name: {"type": "string"} for name in names},

@@ -20,7 +20,6 @@ from flowcompose.runner.agents.partial_tool import with_arguments
 from flowcompose.runner.manifest.durations import seconds
 from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
 from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec, ToolSpec
-from flowcompose.runner.manifest.loaded import fits
 from flowcompose.runner.secrets import Redactor
 
 if TYPE_CHECKING:
@@ -71,9 +70,8 @@ class _Maker:
         if entry.name or entry.label_selector is None:
             yield entry
             return
-        for each in self.manifest.of_kind("Tool"):
-            if each.namespace == self.agent.namespace and fits(entry.label_selector, each.labels):
-                yield entry.model_copy(update={"name": each.name})
+        for each in self.manifest.loaded.fitting("Tool", entry.label_selector, self.agent):
+            yield entry.model_copy(update={"name": each.name})
 
     def made(self, entry: AgentToolSpec) -> BaseTool | None:
         """Give the tool of an entry; None if it cannot be had here."""

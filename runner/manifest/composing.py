@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from flowcompose.runner.manifest.budget import Budget, Flaw, RefusedError
 from flowcompose.runner.manifest.marks import Mark
 from flowcompose.runner.manifest.scalars import Scalar, resolved
+from flowcompose.runner.manifest.sentences import is_hidden
 from flowcompose.runner.manifest.yaml_events import (
     AliasEvent,
     Event,
@@ -63,7 +64,9 @@ class Composer:
     def _aliased(self, anchor: str | None, line: int) -> Marked:
         self.budget.alias(anchor or "", line)
         if anchor is None or anchor not in self._anchors:
-            self._flaw(f"the alias *{anchor} names nothing that stands before it", line)
+            # In a place for secrets it is one that begins with `*`, and lacks its quotes.
+            which = "an alias" if self._is_secret else f"the alias *{anchor}"
+            self._flaw(f"{which} names nothing that stands before it", line)
             return None, Mark(line)
         known = self._anchors[anchor]
         if known is None:
@@ -145,7 +148,12 @@ class Composer:
 
     def _check_tag(self, tag: str | None, line: int) -> None:
         if tag not in _KNOWN:
-            self._flaw(f"the tag {tag!r} is not read: documents hold plain values only", line)
+            which = "a tag" if self._is_secret else f"the tag {tag!r}"
+            self._flaw(f"{which} is not read: documents hold plain values only", line)
+
+    @property
+    def _is_secret(self) -> bool:
+        return is_hidden(tuple(self._path))
 
     def _flaw(self, message: str, line: int, key: str | None = None) -> None:
         path = tuple(self._path) if key is None else (*self._path, key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from flowcompose.runner.manifest.documents import DEFAULT_NAMESPACE, Document
 from flowcompose.runner.manifest.kinds.query import QuerySpec, TargetSpec
@@ -17,9 +17,14 @@ class Loaded:
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self.documents = tuple(documents)
-        self._named: defaultdict[tuple[str, str], list[Document]] = defaultdict(list)
+        self._kinds: defaultdict[str, list[Document]] = defaultdict(list)
+        self._named: defaultdict[tuple[str, str], dict[str, Document]] = defaultdict(dict)
+        self._labelled: defaultdict[tuple[str, str, str], list[Document]] = defaultdict(list)
         for document in self.documents:
-            self._named[document.kind, document.name].append(document)
+            for label in document.labels.items():
+                self._labelled[document.kind, *label].append(document)
+            self._kinds[document.kind].append(document)
+            self._named[document.kind, document.name].setdefault(document.namespace, document)
 
     def find(self, kind: str, name: str, namespace: str | None = None) -> Document | None:
         """Give the document of a kind and name.
@@ -27,47 +32,50 @@ class Loaded:
         That of the namespace comes first. One that states no namespace belongs to any: it is the
         command that applies it which says where.
         """
-        named = self._named.get((kind, name), [])
+        named = self._named.get((kind, name), {})
         if namespace is None or namespace == DEFAULT_NAMESPACE:
-            ranked = sorted(named, key=lambda each: each.namespace != DEFAULT_NAMESPACE)
-        else:
-            fitting = [each for each in named if each.namespace in (namespace, DEFAULT_NAMESPACE)]
-            ranked = sorted(fitting, key=lambda each: each.namespace != namespace)
-        return ranked[0] if ranked else None
+            return named.get(DEFAULT_NAMESPACE) or next(iter(named.values()), None)
+        return named.get(namespace) or named.get(DEFAULT_NAMESPACE)
 
-    def all_named(self, kind: str, name: str) -> list[Document]:
-        """Give all of a kind that bear a name, in whichever namespace."""
+    def namespaces_of(self, kind: str, name: str) -> list[str]:
+        """Give the namespaces in which a kind and name stand."""
         return list(self._named.get((kind, name), ()))
 
     def of_kind(self, kind: str) -> list[Document]:
         """Give all of a kind, in order."""
-        return [document for document in self.documents if document.kind == kind]
+        return list(self._kinds.get(kind, ()))
 
-    def fitting(self, kind: str, selector: LabelSelector, referrer: Document) -> list[Document]:
-        """Give all of a kind whose labels are asked for, of the namespace that asks."""
+    def fitting(self, kind: str, selector: LabelSelector, referrer: Document) -> Iterator[Document]:
+        """Give all of a kind whose labels are asked for, of the namespace that asks.
+
+        One after the other: to know whether there are any, not all need be looked at.
+        """
         near = (referrer.namespace, DEFAULT_NAMESPACE)
-        return [
-            each
-            for each in self.of_kind(kind)
-            if (each.namespace in near or referrer.namespace == DEFAULT_NAMESPACE)
-            and fits(selector, each.labels)
-        ]
+        label = next(iter(selector.match_labels.items()), None)
+        bearing = self._labelled.get((kind, *label), ()) if label else self._kinds.get(kind, ())
+        for each in bearing:
+            is_near = each.namespace in near or referrer.namespace == DEFAULT_NAMESPACE
+            if is_near and _fits(selector, each.labels):
+                yield each
 
     def targets_of(self, query: Document) -> tuple[TargetSpec, ...]:
         """Give who is asked by a query: those it names, then those its selector fits."""
         spec = query.spec
         if not isinstance(spec, QuerySpec):
             return ()
-        selected = self._selected(spec.selector, query) if spec.selector else ()
+        selected = (
+            TargetSpec(type=_SELECTABLE[document.kind], name=document.name)
+            for document in (self.selected(spec.selector, query) if spec.selector else ())
+        )
         return tuple(dict.fromkeys((*spec.all_targets, *selected)))
 
-    def _selected(self, selector: LabelSelector, query: Document) -> Iterable[TargetSpec]:
-        for kind, kind_of_target in _SELECTABLE.items():
-            for document in self.fitting(kind, selector, query):
-                yield TargetSpec(type=kind_of_target, name=document.name)
+    def selected(self, selector: LabelSelector, query: Document) -> Iterator[Document]:
+        """Give whom a query asks by labels, one after the other."""
+        for kind in _SELECTABLE:
+            yield from self.fitting(kind, selector, query)
 
 
-def fits(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+def _fits(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
     """Tell whether labels are those that a selector asks for."""
     return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
         _holds(each, labels) for each in selector.match_expressions

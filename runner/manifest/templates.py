@@ -10,13 +10,14 @@ MISSING: Final = "<no value>"
 """What stands for a parameter that is nowhere."""
 
 _FIELD = re.compile(r"\{\{ {0,9}\.(\w+) {0,9}\}\}")
-_ANY = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+# From the last braces that open: from each, it would read a long text once for each.
+_ANY = re.compile(r"\{\{(?!\{)(?:(?!\{\{).)*?\}\}", re.DOTALL)
 
 _PLACEHOLDERS = re.compile(
     r"""\s*(?:
         \(\$[\w.-]+\) | \(\w+\(.*\$.*\)\)   # of a test tool: ($azure.url), (base64_encode($x))
       | <[^<>]*>                            # <your-key>
-      | \$\{[^{}]*\} | \$\w+                # of a shell
+      | \$\{[^{}]*\} | (?-i:\$[A-Z_][A-Z0-9_]*)   # of a shell; a password may begin with $ too
       | \{\{.*\}\}                          # of a chart
       | (?:REPLACE|CHANGE)[-_ ]?(?:ME|THIS|WITH)\b.*
       | YOUR[-_ ][\w -]*

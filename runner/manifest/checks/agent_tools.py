@@ -82,7 +82,7 @@ def _check_selected(
     """Note tools that have no name, nor labels by which they are found."""
     if tool.label_selector is None:
         context.error(agent, path, f"{which} must specify a name")
-    elif not context.loaded.fitting("Tool", tool.label_selector, agent):
+    elif not any(context.loaded.fitting("Tool", tool.label_selector, agent)):
         message = "labelSelector fits none of the tools that are loaded"
         context.warning(agent, (*path, "labelSelector"), message)
 

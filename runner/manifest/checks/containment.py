@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from flowcompose.runner.manifest.checks.context import Context
 from flowcompose.runner.manifest.checks.members import kind_of_member
 from flowcompose.runner.manifest.documents import Document
-from flowcompose.runner.manifest.kinds.agent import AgentSpec
+from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
 from flowcompose.runner.manifest.kinds.team import TeamSpec
 from flowcompose.runner.manifest.kinds.tool import ToolSpec
 from flowcompose.runner.manifest.loaded import Loaded
@@ -121,16 +121,20 @@ def _members(context: Context, team: Document, spec: TeamSpec) -> Iterator[tuple
 
 def _asked(loaded: Loaded, agent: Document, spec: AgentSpec) -> Iterator[tuple[Document, Path]]:
     for index, entry in enumerate(spec.tools):
-        if entry.type == "built-in":
-            continue
-        named = loaded.find("Tool", entry.tool, agent.namespace)
-        tools = [named] if named else []
-        if not entry.tool and entry.label_selector:
-            tools = loaded.fitting("Tool", entry.label_selector, agent)
-        for tool in tools:
+        for tool in _tools(loaded, agent, entry):
             found = _asked_by(loaded, tool)
             if found:
                 yield found, ("spec", "tools", index)
+
+
+def _tools(loaded: Loaded, agent: Document, entry: AgentToolSpec) -> Iterable[Document]:
+    """Give the Tool documents that an entry means, by its name or by labels."""
+    if entry.type == "built-in":
+        return ()
+    if not entry.tool and entry.label_selector:
+        return loaded.fitting("Tool", entry.label_selector, agent)
+    named = loaded.find("Tool", entry.tool, agent.namespace)
+    return (named,) if named else ()
 
 
 def _asked_by(loaded: Loaded, tool: Document) -> Document | None:

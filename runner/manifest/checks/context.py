@@ -48,7 +48,7 @@ class Context:
         return f"{kind[0].lower()}{kind[1:]} '{name}' {where}{self._hint(kind, name)}"
 
     def _hint(self, kind: str, name: str) -> str:
-        elsewhere = [each.namespace for each in self.loaded.all_named(kind, name)]
+        elsewhere = self.loaded.namespaces_of(kind, name)
         if elsewhere:
             return f", but in '{elsewhere[0]}'"
         if (kind, name) not in self._guesses and len(self._guesses) < GUESSES:

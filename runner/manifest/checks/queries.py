@@ -79,5 +79,6 @@ def _check_selector(context: Context, query: Document, spec: QuerySpec) -> None:
     for index, operator in unknown:
         message = f"unknown operator '{operator}': must be {', '.join(_OPERATORS)}"
         context.error(query, (*path, "matchExpressions", index, "operator"), message)
-    if not unknown and not context.loaded.targets_of(query):
+    found = context.loaded.selected(spec.selector, query)
+    if not (unknown or spec.all_targets or any(found)):
         context.error(query, path, "selector fits none of the documents that are loaded")
