@@ -7,7 +7,7 @@ from base64 import b64encode
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 
 from flowcompose.core.untyped import items_of, mapping_of
 
@@ -15,6 +15,9 @@ _SHORTEST = 4
 """What is shorter than this stands in too many words to be told apart from them."""
 
 _STARS = "***"
+_ANY_TEXT = "surrogatepass"
+"""Of encodings: what a shell passes on need not be text."""
+
 _LEAST_PIECE = 8
 """Shorter pieces of base64 would be found in texts that have nothing to do with the secret."""
 
@@ -128,10 +131,18 @@ def _forms(secret: str) -> Iterator[str]:
         yield json.dumps(form)[1:-1]
         yield json.dumps(form, ensure_ascii=False)[1:-1]
         yield repr(form)[1:-1]
-        for quoted in (quote(form), quote(form, safe=""), quote_plus(form)):
+        for quoted in (
+            _quoted(form, "/"),
+            _quoted(form, ""),
+            _quoted(form, "").replace("%20", "+"),
+        ):
             yield quoted
             yield _lower_case_escapes(quoted)
-        yield from _as_base64(form.encode())
+        yield from _as_base64(form.encode(errors=_ANY_TEXT))
+
+
+def _quoted(text: str, safe: str) -> str:
+    return quote(text, safe, errors=_ANY_TEXT)
 
 
 def _lower_case_escapes(quoted: str) -> str:

@@ -319,6 +319,13 @@ def test_properties_are_sent_as_numbers_and_as_they_are_named(server: Loopback) 
     assert not body.get("stream")
 
 
+def test_a_property_that_only_looks_like_json_is_text(server: Loopback) -> None:
+    deep = "[" * 100_000
+    more = f"      properties: {{note: {{value: '{deep}'}}}}"
+    model_of(documents(server.url, more=more)).invoke("Hi")
+    assert server.requests[0].json()["note"] == deep
+
+
 def test_headers_go_to_the_documents_server(server: Loopback) -> None:
     more = (
         "      headers: [{name: X-Token, value: {value: s3cret}}, {name: Host, value: {value: h}}]"

@@ -61,6 +61,11 @@ def test_basic_credentials_give_nothing_away(user: str) -> None:
     assert len(shown) < len("***") + 12
 
 
+def test_a_secret_from_a_shell_need_not_be_text() -> None:
+    secret = b"hunter\xff22".decode(errors="surrogateescape")
+    assert Redactor([secret]).clean(f"<{secret}>") == "<***>"
+
+
 def test_a_secret_is_known_without_its_line_end() -> None:
     assert Redactor(["hunter22\n"]).clean("Bearer hunter22") == "Bearer ***"
 

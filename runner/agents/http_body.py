@@ -85,7 +85,7 @@ def _within(value: Any, path: list[str]) -> Any:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

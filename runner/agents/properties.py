@@ -39,5 +39,5 @@ def options_of(properties: Mapping[str, str], *, only_known: bool = False) -> di
 def _read(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
