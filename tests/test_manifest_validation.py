@@ -666,7 +666,7 @@ WARNINGS: list[tuple[str, str, str]] = [
     (
         "Agent",
         "modelRef: {name: gpt}",
-        "5: spec.modelRef.name: model 'gpt' not found in namespace 'default'",
+        "5: spec.modelRef.name: model gpt not found in namespace default",
     ),
     (
         "Agent",

@@ -34,7 +34,7 @@ def _check_model(context: Context, agent: Document, spec: AgentSpec) -> None:
     elif spec.model_ref:
         namespace = spec.model_ref.namespace or agent.namespace
         if not context.loaded.find("Model", spec.model_ref.name, namespace):
-            message = f"model '{spec.model_ref.name}' not found in namespace '{namespace}'"
+            message = f"model {spec.model_ref.name} not found in namespace {namespace}"
             context.warning(agent, ("spec", "modelRef", "name"), message)
     elif not context.find("Model", "default", agent):
         message = "no model specified for agent and no 'default' model found in namespace"
