@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit, urlunsplit
 
+from flowcompose.runner.keys import HIDDEN, known_keys, without_secrets
 from flowcompose.runner.objects import Reference, reference_in
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.unusable import UnusableError
-
-_HIDDEN = "***"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +54,7 @@ class Asked:
             "paths": list(absolute),
             "api_key": None,
             "had_key": self.had_key or self.api_key is not None,
-            "base_url": self.base_url and _without_secrets(self.base_url),
+            "base_url": self.base_url and without_secrets(self.base_url),
             "input": self.input and Redactor(self.keys).clean(self.input),
         }
 
@@ -75,7 +73,7 @@ class Asked:
         Raises:
             UnusableError: One was a secret, was not kept, and is not given.
         """
-        if base_url is None and self.base_url and _HIDDEN in self.base_url:
+        if base_url is None and self.base_url and HIDDEN in self.base_url:
             problem = f"the --base-url of the run ({self.base_url}) held a secret"
             raise UnusableError(f"{problem}, which is not kept: give --base-url again")
         if api_key is None and self.had_key and not os.environ.get("OPENAI_API_KEY"):
@@ -92,9 +90,7 @@ class Asked:
     @property
     def keys(self) -> list[str]:
         """What must not be shown, whatever the documents say."""
-        named = [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
-        secrets = [self.api_key, *named, *_secrets_in(self.base_url or "")]
-        return [each for each in secrets if each]
+        return known_keys(self.api_key, self.base_url)
 
     @property
     def label(self) -> str:
@@ -108,16 +104,3 @@ class Asked:
 def _short(reference: Reference) -> Reference:
     assert reference.file is not None  # asked before
     return replace(reference, file=Path(reference.file.name))
-
-
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    _, at, host = parts.netloc.rpartition("@")
-    netloc = f"{_HIDDEN}@{host}" if at else host
-    return urlunsplit(parts._replace(netloc=netloc, query=_HIDDEN if parts.query else ""))
-
-
-def _secrets_in(url: str) -> list[str]:
-    parts = urlsplit(url)
-    user, at, _ = parts.netloc.rpartition("@")
-    return [each for each in (*user.split(":"), parts.query) if each] if at or parts.query else []

@@ -235,6 +235,14 @@ def test_no_secret_gets_into_output_events_or_the_file_that_keeps_runs() -> None
     assert "sk-of-the-document" not in written
 
 
+def test_a_token_in_the_url_of_the_endpoint_is_not_shown() -> None:
+    with OpenAIServer([]) as server:
+        url = f"{server.base_url}?token=hidden-word"
+        ended = cli("run", "docs", "--base-url", url, "--json")
+    assert "404 - unknown path /v1/?***" in json.loads(ended.stdout)["responses"][0]["error"]
+    assert "hidden-word" not in ended.output
+
+
 # --- what cannot be run
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from flowcompose.core.results import Stop
+from flowcompose.runner.keys import known_keys
 from flowcompose.runner.render.words import clean
 from flowcompose.runner.runs.telling import Told, told_of_failure, told_of_unusable
 from flowcompose.runner.secrets import Redactor
@@ -25,7 +26,8 @@ def conclude(
     *,
     wants_json: bool,
     query: str | None = None,
-    keys: tuple[str, ...] = (),
+    api_key: str | None = None,
+    base_url: str | None = None,
 ) -> int:
     """Do the work of a command, print the object if it is wanted, and give the exit code.
 
@@ -33,10 +35,11 @@ def conclude(
         work: What the command does.
         wants_json: Whether its answer is to be printed, and nothing else.
         query: What is told of it where it comes to nothing.
-        keys: What must not be shown.
+        api_key: The one that was given, which must not be shown.
+        base_url: The endpoint that was given, which may hold a secret.
     """
     with ending_as_ctrl_c(), alone_on_stdout(wants_json) as output:
-        told = _told(work, query, Redactor(keys), wants_json)
+        told = _told(work, query, Redactor(known_keys(api_key, base_url)), wants_json)
         with held_off():
             if wants_json:
                 print(json.dumps(told.report, ensure_ascii=False), file=output, flush=True)

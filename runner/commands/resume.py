@@ -75,8 +75,7 @@ def resume(
         with chdir(_folder(known.asked)):
             return Run(asked, manner, kept).go_on(known, answer or ())
 
-    keys = tuple(Asked(paths=(), base_url=base_url, api_key=api_key).keys)
-    raise typer.Exit(conclude(work, wants_json=json, keys=keys))
+    raise typer.Exit(conclude(work, wants_json=json, api_key=api_key, base_url=base_url))
 
 
 def _find(file: RunFile, thread: str) -> KeptRun:

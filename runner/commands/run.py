@@ -97,8 +97,8 @@ def run(
         )
         return Run(asked, manner, _kept(checkpoint, thread)).begin()
 
-    keys = tuple(Asked(paths=(), base_url=base_url, api_key=api_key).keys)
-    raise typer.Exit(conclude(work, wants_json=json, query=query, keys=keys))
+    code = conclude(work, wants_json=json, query=query, api_key=api_key, base_url=base_url)
+    raise typer.Exit(code)
 
 
 def _input(text: str | None, file: str | None) -> str | None:

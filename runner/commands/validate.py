@@ -49,7 +49,7 @@ def validate(
             print("\n".join(_lines(told.report)))
         return told
 
-    raise typer.Exit(conclude(work, wants_json=json, keys=tuple(Asked(paths=()).keys)))
+    raise typer.Exit(conclude(work, wants_json=json))
 
 
 def _of_documents(asked: Asked, strict: bool) -> Told:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from flowcompose.core.errors import DefinitionError
-from flowcompose.runner.objects import reference_in
 from flowcompose.runner.unusable import UnusableError
 
 if TYPE_CHECKING:
@@ -39,16 +38,9 @@ def unusable_documents(manifest: Manifest, error: DefinitionError | None = None)
 
 
 def read_documents(paths: Sequence[str], compat: str) -> Manifest:
-    """Load documents, whatever is wrong with them.
-
-    Raises:
-        UnusableError: An object of Python is among the paths.
-    """
+    """Load documents, whatever is wrong with them."""
     from flowcompose.runner.manifest import load
 
-    for path in paths:
-        if reference_in(path) is not None:
-            raise UnusableError(f"{path}: an object of Python stands alone; give one path")
     return load(paths, compat=cast("Compat", compat))  # typer has checked the word
 
 

@@ -12,10 +12,13 @@ from flowcompose.core.pattern import Pattern
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.objects import Reference, find_object
 from flowcompose.runner.secrets import Redactor
-from flowcompose.runner.teams import Job, python_job
+from flowcompose.runner.teams import Job
+from flowcompose.runner.teams.reports import report_of_python
 from flowcompose.runner.unusable import UnusableError
 
 Checkpointer = BaseCheckpointSaver[Any] | None
+
+_MODELS = ("model", "base_url", "api_key")
 
 
 def job_of_python(reference: Reference, asked: Asked, checkpointer: Checkpointer) -> Job:
@@ -25,27 +28,27 @@ def job_of_python(reference: Reference, asked: Asked, checkpointer: Checkpointer
         UnusableError: The module fails, or it is not to be run like this.
         DefinitionError: The object cannot work, or not with this input.
     """
-    _check_python(asked)
+    _check(asked)
     found = find_object(reference)
-    pattern = found.compile() if isinstance(found, Flow) else found
-    return python_job(
-        _keeping(found, checkpointer),
-        _goal(pattern, asked.input or ""),
-        checkpointer=checkpointer,
+    pattern = _keeping(found, checkpointer)
+    return Job(
+        target_type="flow" if isinstance(found, Flow) else "pattern",
+        target=pattern.name or "",
+        pattern=pattern,
+        goal=_goal(pattern, asked.input or ""),
         redactor=Redactor(asked.keys),
+        reports=report_of_python,
     )
 
 
-def _keeping(
-    found: Pattern[Any] | Flow[Any], checkpointer: Checkpointer
-) -> Pattern[Any] | Flow[Any]:
+def _keeping(found: Pattern[Any] | Flow[Any], checkpointer: Checkpointer) -> Pattern[Any]:
     """Let the user's word at the command line count more than the checkpointer of the object."""
-    if isinstance(found, Flow) or checkpointer is None:
-        return found
-    return found.copy({"checkpointer": checkpointer})
+    if isinstance(found, Flow):
+        return found.compile(checkpointer=checkpointer)
+    return found if checkpointer is None else found.copy({"checkpointer": checkpointer})
 
 
-def _check_python(asked: Asked) -> None:
+def _check(asked: Asked) -> None:
     problems: list[str] = []
     if asked.input is None:
         problems.append("say what to work on: --input TEXT or --input-file FILE")
@@ -58,9 +61,6 @@ def _check_python(asked: Asked) -> None:
         problems.append(f"{', '.join(given)}: an object of Python names its own models; {say}")
     if problems:
         raise UnusableError(*problems)
-
-
-_MODELS = ("model", "base_url", "api_key")
 
 
 def _goal(pattern: Pattern[Any], text: str) -> Any:

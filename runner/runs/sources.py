@@ -14,7 +14,6 @@ from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.runs.documents import load_documents, unusable_documents
 from flowcompose.runner.runs.python_job import job_of_python
-from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams import Job
 from flowcompose.runner.unusable import UnusableError
 
@@ -77,8 +76,7 @@ def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
         )
     except DefinitionError as error:
         raise unusable_documents(manifest, error) from None
-    clean = Redactor([*manifest.secrets, *asked.keys]).clean
-    said = map(clean, (*map(str, manifest.warnings), *manifest.notices))
+    said = map(jobs[0].redactor.clean, (*map(str, manifest.warnings), *manifest.notices))
     files = sorted({Path(each.file) for each in manifest.documents})
     canceled = _is_canceled(manifest, jobs[0].query)
     return Source(tuple(jobs), manifest.era, tuple(said), _digest(files), canceled)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
 from flowcompose.core.errors import RunError
-from flowcompose.core.flow.flow import Flow
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.results import Result, Stop
-from flowcompose.core.untyped import engine
 from flowcompose.resources.usage import Usage
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.answer import Answer, Phase
 from flowcompose.runner.teams.messages import Message, cleaned
-from flowcompose.runner.teams.reports import Report, report_of_python
+from flowcompose.runner.teams.reports import Report
 
 _ENDED: dict[str, Phase] = {"cancelled": "canceled", "interrupted": "canceled"}
 
@@ -84,34 +80,3 @@ class Job:
             stop=stop.model_copy(update={"detail": stop.detail and clean(stop.detail)}),
             usage=usage,
         )
-
-
-def python_job(
-    given: Pattern[Any] | Flow[Any],
-    goal: Any,
-    *,
-    checkpointer: BaseCheckpointSaver[Any] | None = None,
-    redactor: Redactor | None = None,
-) -> Job:
-    """Make a job of a pattern or flow.
-
-    Args:
-        given: The object; one that has a checkpointer keeps it.
-        goal: What it is run with.
-        checkpointer: Where its runs are kept, if it has none of its own.
-        redactor: Knows what must not be shown.
-    """
-    if isinstance(given, Flow):
-        pattern = given.compile(checkpointer=checkpointer)
-    elif engine(given).checkpointer or checkpointer is None:
-        pattern = given
-    else:
-        pattern = given.copy({"checkpointer": checkpointer})
-    return Job(
-        target_type="flow" if isinstance(given, Flow) else "pattern",
-        target=given.name or "",
-        pattern=pattern,
-        goal=goal,
-        redactor=redactor or Redactor(()),
-        reports=report_of_python,
-    )

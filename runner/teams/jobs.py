@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from flowcompose.core.errors import DefinitionError
 from flowcompose.core.pattern import Pattern
 from flowcompose.runner.agents.endpoint import Endpoint
+from flowcompose.runner.keys import known_keys
 from flowcompose.runner.manifest import Document, Manifest, fill, seconds
 from flowcompose.runner.manifest.kinds.query import QuerySpec
 from flowcompose.runner.secrets import Redactor
@@ -68,7 +68,7 @@ def jobs_for(
         asked = _of_team(manifest, team, input or "")
     else:
         asked = _of_query(manifest, _query(manifest, query))
-    redactor = redactor_for(manifest, endpoint)
+    redactor = _redactor(manifest, endpoint)
     wording = Wording(redactor.clean(asked.text), asked.text)
     compiler = Compiler(manifest, endpoint, redactor, asked.parameters, wording)
     jobs = [_job(compiler, asked, *each, checkpointer) for each in asked.targets]
@@ -98,14 +98,13 @@ def team_pattern(
     manifest.raise_if_errors()
     asked = _of_team(manifest, name, "")
     endpoint = endpoint or Endpoint()
-    compiler = Compiler(manifest, endpoint, redactor_for(manifest, endpoint))
+    compiler = Compiler(manifest, endpoint, _redactor(manifest, endpoint))
     return target(compiler, *asked.targets[0], asked.namespace, checkpointer)[1]
 
 
-def redactor_for(manifest: Manifest, endpoint: Endpoint) -> Redactor:
+def _redactor(manifest: Manifest, endpoint: Endpoint) -> Redactor:
     """Give what knows the secrets of the documents, of the command line and of the environment."""
-    keys = (endpoint.api_key, os.environ.get("OPENAI_API_KEY"))
-    return Redactor({*manifest.secrets, *(key for key in keys if key)})
+    return Redactor([*manifest.secrets, *known_keys(endpoint.api_key, endpoint.base_url)])
 
 
 def _query(manifest: Manifest, name: str | None) -> Document:
