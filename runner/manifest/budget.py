@@ -1,11 +1,29 @@
-"""How much of a document may be read."""
+"""How much may be read of files and documents: what is larger is refused before it costs much."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
-from flowcompose.runner.manifest import limits
 from flowcompose.runner.manifest.marks import Path
+
+FILE_BYTES: Final = 5 * 1024 * 1024
+"""The size of one file."""
+
+DEPTH: Final = 100
+"""How deep mappings and lists may stand in one another."""
+
+NODES: Final = 200_000
+"""Values in one document, those counted anew to which an alias expands."""
+
+ALIASES: Final = 100
+"""Aliases in one document."""
+
+ALIASED_CHARACTERS: Final = 5_000_000
+"""Text in one document to which its aliases expand."""
+
+RESTARTS: Final = 50
+"""After how many broken documents the rest of a file is left unread."""
 
 
 class RefusedError(Exception):
@@ -44,10 +62,10 @@ class Budget:
             RefusedError: It is one too many, or stands too deep.
         """
         self._nodes += 1
-        if depth > limits.DEPTH:
-            raise RefusedError(f"nested deeper than {limits.DEPTH} levels", line)
-        if self._nodes > limits.NODES:
-            raise RefusedError(f"a document of more than {limits.NODES} values", line)
+        if depth > DEPTH:
+            raise RefusedError(f"nested deeper than {DEPTH} levels", line)
+        if self._nodes > NODES:
+            raise RefusedError(f"a document of more than {NODES} values", line)
 
     def text(self, text: str) -> None:
         """Count the text of a value."""
@@ -74,7 +92,7 @@ class Budget:
         self._nodes += nodes
         self._characters += characters
         self._aliased += characters
-        if self._aliases > limits.ALIASES:
-            raise RefusedError(f"more than {limits.ALIASES} aliases in a document", line)
-        if self._nodes > limits.NODES or self._aliased > limits.ALIASED_CHARACTERS:
+        if self._aliases > ALIASES:
+            raise RefusedError(f"more than {ALIASES} aliases in a document", line)
+        if self._nodes > NODES or self._aliased > ALIASED_CHARACTERS:
             raise RefusedError("aliases that expand to more than a document may hold", line)

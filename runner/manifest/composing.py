@@ -9,17 +9,7 @@ from flowcompose.runner.manifest.budget import Budget, Flaw, RefusedError
 from flowcompose.runner.manifest.marks import Mark
 from flowcompose.runner.manifest.scalars import Scalar, resolved
 from flowcompose.runner.manifest.sentences import is_hidden
-from flowcompose.runner.manifest.yaml_events import (
-    AliasEvent,
-    Event,
-    MappingEndEvent,
-    MappingStartEvent,
-    NodeEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-    line_of,
-)
+from flowcompose.runner.manifest.yaml_events import events, line_of
 
 Value = Scalar | list["Value"] | dict[str, "Value"]
 """What a document is made of: the values that JSON has."""
@@ -36,22 +26,22 @@ _SURROGATES = range(0xD800, 0xE000)
 class Composer:
     """Makes the value of one document."""
 
-    events: Iterator[Event]
+    source: Iterator[events.Event]
     budget: Budget = field(default_factory=Budget)
     flaws: list[Flaw] = field(default_factory=list[Flaw])
     _path: list[str | int] = field(default_factory=list[str | int])
     _anchors: dict[str, Marked | None] = field(default_factory=dict[str, Marked | None])
 
-    def value(self, event: Event) -> Marked:
+    def value(self, event: events.Event) -> Marked:
         """Make the value that begins with an event.
 
         Raises:
             RefusedError: It is larger than the limits allow, or holds itself.
         """
         line = line_of(event)
-        if isinstance(event, AliasEvent):
+        if isinstance(event, events.AliasEvent):
             return self._aliased(event.anchor, line)
-        anchor = event.anchor if isinstance(event, NodeEvent) else None
+        anchor = event.anchor if isinstance(event, events.NodeEvent) else None
         self.budget.node(len(self._path), line)
         if anchor is None:
             return self._made(event, line)
@@ -73,19 +63,19 @@ class Composer:
             raise RefusedError(f"the alias *{anchor} stands in what it names", line)
         return known[0], Mark(line, known[1].parts)
 
-    def _made(self, event: Event, line: int) -> Marked:
-        if isinstance(event, ScalarEvent):
+    def _made(self, event: events.Event, line: int) -> Marked:
+        if isinstance(event, events.ScalarEvent):
             self.budget.text(event.value)
             return self._scalar(event, line), Mark(line)
-        if isinstance(event, SequenceStartEvent):
+        if isinstance(event, events.SequenceStartEvent):
             self._check_tag(event.tag, line)
             return self._list(line)
-        if isinstance(event, MappingStartEvent):
+        if isinstance(event, events.MappingStartEvent):
             self._check_tag(event.tag, line)
             return self._mapping(line)
         raise RefusedError("a value is missing", line)
 
-    def _scalar(self, event: ScalarEvent, line: int) -> Scalar:
+    def _scalar(self, event: events.ScalarEvent, line: int) -> Scalar:
         self._check_tag(event.tag, line)
         if any(ord(character) in _SURROGATES for character in event.value):
             self._flaw("half a surrogate pair is no text", line)
@@ -97,7 +87,7 @@ class Composer:
     def _list(self, line: int) -> Marked:
         made: list[Value] = []
         mark = Mark(line)
-        while not isinstance(event := next(self.events), SequenceEndEvent):
+        while not isinstance(event := next(self.source), events.SequenceEndEvent):
             self._path.append(len(made))
             value, mark.parts[len(made)] = self.value(event)
             self._path.pop()
@@ -108,14 +98,14 @@ class Composer:
         made: dict[str, Value] = {}
         mark = Mark(line)
         merged: list[tuple[Marked, int]] = []
-        while not isinstance(event := next(self.events), MappingEndEvent):
+        while not isinstance(event := next(self.source), events.MappingEndEvent):
             line = line_of(event)
             self._path.append("?")
             key = self.value(event)[0]
             self._path[-1] = key if isinstance(key, str) else "?"
-            below = self.value(next(self.events))
+            below = self.value(next(self.source))
             self._path.pop()
-            if key == "<<" and isinstance(event, ScalarEvent) and event.implicit[0]:
+            if key == "<<" and isinstance(event, events.ScalarEvent) and event.implicit[0]:
                 merged.append((below, line))
             else:
                 self._put(key, below, line, made, mark)

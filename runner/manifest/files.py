@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from flowcompose.core.errors import ManifestProblem
-from flowcompose.runner.manifest import limits
-from flowcompose.runner.manifest.budget import RefusedError
+from flowcompose.runner.manifest.budget import FILE_BYTES, RefusedError
 from flowcompose.runner.manifest.reading import decoded
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -86,7 +85,7 @@ def _is_wanted(file: str) -> bool:
 def _source(path: str, *, named: bool) -> Source:
     try:
         with open(path, "rb") as file:
-            text = decoded(file.read(limits.FILE_BYTES + 1))
+            text = decoded(file.read(FILE_BYTES + 1))
     except RefusedError as error:
         return _bad(path, named=named, message=error.message, line=error.line)
     except OSError as error:

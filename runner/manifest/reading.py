@@ -7,18 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from flowcompose.core.errors import ManifestProblem
-from flowcompose.runner.manifest import limits
-from flowcompose.runner.manifest.budget import RefusedError
+from flowcompose.runner.manifest.budget import FILE_BYTES, RESTARTS, RefusedError
 from flowcompose.runner.manifest.composing import Composer
 from flowcompose.runner.manifest.marks import Mark, said
-from flowcompose.runner.manifest.yaml_events import (
-    DocumentStartEvent,
-    Event,
-    MarkedYAMLError,
-    StreamEndEvent,
-    YAMLError,
-    events_of,
-)
+from flowcompose.runner.manifest.yaml_events import MarkedYAMLError, YAMLError, events, events_of
 
 _BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")
@@ -47,8 +39,8 @@ def decoded(data: bytes) -> str:
     Raises:
         RefusedError: It is too large, or no text.
     """
-    if len(data) > limits.FILE_BYTES:
-        raise RefusedError(f"larger than {limits.FILE_BYTES // 1024 // 1024} MB", None)
+    if len(data) > FILE_BYTES:
+        raise RefusedError(f"larger than {FILE_BYTES // 1024 // 1024} MB", None)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -66,7 +58,7 @@ def read(text: str, file: str) -> Read:
     if text.lstrip()[:1] in ("{", "["):
         text = _PAIR.sub(_character, text)  # JSON writes so what YAML does not know
     begun = -1
-    for _ in range(limits.RESTARTS):
+    for _ in range(RESTARTS):
         broken = _read_on(text, file, found)
         # The boundary itself may be what the reader did not expect.
         start = None if broken is None else max(_start_of_line(text, broken), begun + 1)
@@ -102,11 +94,11 @@ def _start_of_line(text: str, line: int) -> int:
 def _read_on(text: str, file: str, found: Read) -> int | None:
     """Read documents until one is broken; give its line."""
     try:
-        events = events_of(text)
-        for event in events:
-            if isinstance(event, DocumentStartEvent):
-                _read_one(events, file, found)
-            elif isinstance(event, StreamEndEvent):
+        source = events_of(text)
+        for event in source:
+            if isinstance(event, events.DocumentStartEvent):
+                _read_one(source, file, found)
+            elif isinstance(event, events.StreamEndEvent):
                 break
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -121,9 +113,9 @@ def _read_on(text: str, file: str, found: Read) -> int | None:
     return None
 
 
-def _read_one(events: Iterator[Event], file: str, found: Read) -> None:
-    composer = Composer(events)
-    value, mark = composer.value(next(events))
+def _read_one(source: Iterator[events.Event], file: str, found: Read) -> None:
+    composer = Composer(source)
+    value, mark = composer.value(next(source))
     found.problems += [
         ManifestProblem(flaw.message, file, flaw.line, said(flaw.path)) for flaw in composer.flaws
     ]

@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING
 
 try:
     import yaml
+    from yaml import events
     from yaml.error import MarkedYAMLError, YAMLError
-    from yaml.events import (
-        AliasEvent,
-        DocumentEndEvent,
-        DocumentStartEvent,
-        Event,
-        MappingEndEvent,
-        MappingStartEvent,
-        NodeEvent,
-        ScalarEvent,
-        SequenceEndEvent,
-        SequenceStartEvent,
-        StreamEndEvent,
-    )
 except ModuleNotFoundError as error:
     msg = "documents need PyYAML: pip install 'flowcompose[cli]'"
     raise ImportError(msg) from error
@@ -30,31 +18,15 @@ if TYPE_CHECKING:
 else:
     Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-__all__ = [
-    "AliasEvent",
-    "DocumentEndEvent",
-    "DocumentStartEvent",
-    "Event",
-    "MappingEndEvent",
-    "MappingStartEvent",
-    "MarkedYAMLError",
-    "NodeEvent",
-    "ScalarEvent",
-    "SequenceEndEvent",
-    "SequenceStartEvent",
-    "StreamEndEvent",
-    "YAMLError",
-    "events_of",
-    "line_of",
-]
+__all__ = ["MarkedYAMLError", "YAMLError", "events", "events_of", "line_of"]
 
 
-def line_of(event: Event) -> int:
+def line_of(event: events.Event) -> int:
     """Give the line on which it begins, counted from 1."""
     return event.start_mark.line + 1 if event.start_mark else 1
 
 
-def events_of(text: str) -> Iterator[Event]:
+def events_of(text: str) -> Iterator[events.Event]:
     """Give what a reader meets, one after the other; nothing is made of it.
 
     Raises:

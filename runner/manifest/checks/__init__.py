@@ -5,10 +5,9 @@ from __future__ import annotations
 from flowcompose.runner.manifest.checks.agents import check_agent
 from flowcompose.runner.manifest.checks.containment import check_containment
 from flowcompose.runner.manifest.checks.context import Context
-from flowcompose.runner.manifest.checks.duplicates import check_duplicates
 from flowcompose.runner.manifest.checks.models import check_model
 from flowcompose.runner.manifest.checks.queries import check_query
-from flowcompose.runner.manifest.checks.secrets import check_secret
+from flowcompose.runner.manifest.checks.sources import check_secret
 from flowcompose.runner.manifest.checks.teams import check_team
 from flowcompose.runner.manifest.checks.tools import check_tool
 from flowcompose.runner.manifest.documents import Document
@@ -28,7 +27,7 @@ def check(loaded: Loaded, era: Era, findings: Findings) -> None:
     context = Context(loaded, era, findings)
     for document in loaded.documents:
         _check_one(context, document)
-    check_duplicates(context)
+    _check_duplicates(context)
     check_containment(context)
 
 
@@ -48,3 +47,15 @@ def _check_one(context: Context, document: Document) -> None:
             check_secret(context, document, secret)
         case _:  # a ConfigMap, or nothing that could be read
             pass
+
+
+def _check_duplicates(context: Context) -> None:
+    """Note every document that is there already."""
+    seen: dict[tuple[str, str, str], Document] = {}
+    for document in context.loaded.documents:
+        if not document.name:
+            continue
+        first = seen.setdefault((document.kind, document.namespace, document.name), document)
+        if first is not document:
+            message = f"{document.title} stands twice, first at {first.place}"
+            context.error(document, ("metadata", "name"), message)

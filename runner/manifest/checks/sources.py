@@ -1,4 +1,4 @@
-"""Checking values that may stand elsewhere."""
+"""Checking values that may stand elsewhere, and those that stand in Secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flowcompose.runner.manifest.kinds.values import (
     ValueFrom,
     ValueSource,
 )
-from flowcompose.runner.manifest.marks import Path
+from flowcompose.runner.manifest.marks import Path, at
 from flowcompose.runner.manifest.templates import fields_of, is_placeholder, left_as_they_are
 
 
@@ -109,3 +109,11 @@ def check_headers(
         if not header.name:
             context.error(document, (*path, "name"), f"headers[{index}]: name is required")
         check_source(context, document, (*path, "value"), header.value, f"headers[{index}]: ")
+
+
+def check_secret(context: Context, document: Document, spec: SecretSpec) -> None:
+    """Note the values that were never put in."""
+    for key, value in spec.values.items():
+        if is_placeholder(value):
+            held = "stringData" if at(document.raw, ("stringData", key)) is not None else "data"
+            context.warning(document, (held, key), f"the value of {key!r} is only a placeholder")
