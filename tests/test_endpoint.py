@@ -319,11 +319,21 @@ def test_properties_are_sent_as_numbers_and_as_they_are_named(server: Loopback) 
     assert not body.get("stream")
 
 
-def test_a_property_that_only_looks_like_json_is_text(server: Loopback) -> None:
-    deep = "[" * 100_000
-    more = f"      properties: {{note: {{value: '{deep}'}}}}"
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("note", "[" * 100_000),
+        ("note", "NaN"),
+        ("note", "[1e999]"),
+        ("reasoning_effort", "5"),
+    ],
+)
+def test_a_property_that_only_looks_like_json_is_text(
+    server: Loopback, name: str, text: str
+) -> None:
+    more = f"      properties: {{{name}: {{value: '{text}'}}}}"
     model_of(documents(server.url, more=more)).invoke("Hi")
-    assert server.requests[0].json()["note"] == deep
+    assert server.requests[0].json()[name] == text
 
 
 def test_headers_go_to_the_documents_server(server: Loopback) -> None:

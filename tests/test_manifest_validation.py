@@ -576,6 +576,12 @@ ERRORS: list[tuple[str, str, str]] = [
         "7: spec.config.openai.properties.max_tokens: max_tokens must be a whole number, such as "
         "'100'",
     ),
+    (
+        "Model",
+        f"type: openai\nmodel: {{value: x}}\nconfig: {{openai: {{{ENDPOINT}, properties: "
+        "{logprobs: {value: maybe}}}}",
+        "7: spec.config.openai.properties.logprobs: logprobs must be 'true' or 'false'",
+    ),
     ("Tool", "type: http", "4: spec.http: http spec is required for http type"),
     ("Tool", "type: http\nhttp: {}", "6: spec.http.url: URL is required for http tool"),
     (

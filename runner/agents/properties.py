@@ -12,6 +12,8 @@ _OPTIONS = (
 )
 """What LangChain's models take by name; they know which model takes what."""
 
+_TEXTS = ("reasoning_effort",)
+
 _OURS = ("messages", "model", "n", "response_format", "stream", "stream_options", "tools")
 """What a request holds anyway: a property must not change it."""
 
@@ -25,7 +27,11 @@ def options_of(properties: Mapping[str, str], *, only_known: bool = False) -> di
         properties: Names, as the server knows them, and values.
         only_known: Drop what is not OpenAI's: the server is another one than the document's.
     """
-    read = {name: _read(text) for name, text in properties.items() if name not in _OURS}
+    read = {
+        name: text if name in _TEXTS else _read(text)
+        for name, text in properties.items()
+        if name not in _OURS
+    }
     options = {name: value for name, value in read.items() if name in _OPTIONS}
     # These go as they are written: servers that are not OpenAI's know `max_tokens` only.
     extra = {
@@ -38,6 +44,8 @@ def options_of(properties: Mapping[str, str], *, only_known: bool = False) -> di
 
 def _read(text: str) -> Any:
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)  # Python reads NaN and Infinity, which are no JSON
     except (ValueError, RecursionError):
         return text
+    return value

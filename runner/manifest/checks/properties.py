@@ -15,6 +15,7 @@ from flowcompose.runner.manifest.resolving import value_of
 
 _NUMBERS: Final = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
 _WHOLE: Final = ("max_tokens", "max_completion_tokens", "seed", "top_logprobs")
+_SWITCHES: Final = ("logprobs",)
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,15})(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})", re.ASCII)
@@ -35,3 +36,5 @@ def check_properties(
             context.error(model, path, f"{name} must be a number, such as '0.5'")
         elif name in _WHOLE and not _WHOLE_NUMBER.fullmatch(value.strip()):
             context.error(model, path, f"{name} must be a whole number, such as '100'")
+        elif name in _SWITCHES and value.strip().lower() not in ("true", "false"):
+            context.error(model, path, f"{name} must be 'true' or 'false'")
