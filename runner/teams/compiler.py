@@ -1,71 +1,31 @@
-"""From documents to agents and teams that work together."""
+"""From Team documents to teams that work together, with all that are in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from flowcompose.core.blocks import Block
-from flowcompose.core.errors import DefinitionError
 from flowcompose.core.pattern import Pattern
-from flowcompose.runner.agents.endpoint import Endpoint, model_for
-from flowcompose.runner.agents.output_schema import bind
-from flowcompose.runner.agents.tools import tools_for
-from flowcompose.runner.manifest import Document, Manifest, fill
-from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
+from flowcompose.runner.manifest import Document
 from flowcompose.runner.manifest.kinds.team import MemberSpec, SelectorSpec, TeamSpec
-from flowcompose.runner.secrets import Redactor
-from flowcompose.runner.teams.agent import Agent, AgentBlock
+from flowcompose.runner.teams.agent import AgentBlock
+from flowcompose.runner.teams.agent_compiler import AgentCompiler
 from flowcompose.runner.teams.choosers import AgentChooser, Chooser, ModelChooser, ToolChooser
-from flowcompose.runner.teams.eras import RULES, Rules
+from flowcompose.runner.teams.plan import TeamPlan, plan_of
 from flowcompose.runner.teams.selecting import SelectingBlock, Selection
 from flowcompose.runner.teams.selector_prompt import TERMINATE, default_prompt
-from flowcompose.runner.teams.strategies import TeamPlan, build, plan_of
+from flowcompose.runner.teams.strategies import build
 from flowcompose.runner.teams.team import Team, TeamBlock, TeamTool
-from flowcompose.runner.teams.wording import Wording
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-Key = tuple[str, str]
-"""A namespace and a name."""
 
 
 @dataclass(frozen=True)
-class Compiler:
-    """Makes members of documents, each agent once."""
-
-    manifest: Manifest
-    endpoint: Endpoint
-    """What the command line says of models."""
-    redactor: Redactor
-    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Those of the query, which agents may ask for."""
-    wording: Wording = field(default_factory=Wording)
-    """The user's input."""
-    _agents: dict[Key, Agent] = field(default_factory=dict[Key, Agent], init=False)
-
-    @property
-    def rules(self) -> Rules:
-        """Those of the documents' era."""
-        return RULES[self.manifest.era]
-
-    def agent(self, name: str, namespace: str) -> Agent:
-        """Give an agent by name.
-
-        Raises:
-            DefinitionError: There is none.
-        """
-        key = (namespace, name)
-        if key not in self._agents:
-            self._agents[key] = self._agent_of(self.document("Agent", name, namespace))
-        return self._agents[key]
+class Compiler(AgentCompiler):
+    """Makes agents and teams of documents."""
 
     def team(
         self, name: str, namespace: str, checkpointer: BaseCheckpointSaver[Any] | None = None
@@ -93,19 +53,6 @@ class Compiler:
         )
         return team, build(plan, blocks, about, selecting, checkpointer)
 
-    def document(self, kind: str, name: str, namespace: str) -> Document:
-        """Find a document.
-
-        Raises:
-            DefinitionError: There is none that can be used.
-        """
-        found = self.manifest.find(kind, name, namespace)
-        if found is None or found.spec is None:
-            there = ", ".join(sorted(each.name for each in self.manifest.of_kind(kind))) or "none"
-            problem = f"no {kind} {name!r} is among the documents; there is: {there}"
-            raise DefinitionError(f"{kind} {name!r}", [problem])
-        return found
-
     def kind_of(self, member: MemberSpec, namespace: str) -> str:
         """Give `agent` or `team`; a member that does not say is what there is of its name."""
         if member.type is not None:
@@ -114,32 +61,11 @@ class Compiler:
         is_team = find("Team", member.name, namespace) is not None
         return "team" if is_team and find("Agent", member.name, namespace) is None else "agent"
 
-    def _asked(self, namespace: str, kind: str, name: str) -> Block:
-        """Give an agent or a team as a tool has it: it works on a text, and hears nothing else."""
+    def asked(self, namespace: str, kind: str, name: str) -> Block:
+        """Give an agent or a team as a tool has it."""
         if kind == "team":
             return TeamTool(*self.team(name, namespace))
         return AgentBlock(self.agent(name, namespace))
-
-    def model(self, document: Document | None, ref: str | None) -> BaseChatModel:
-        """Give the model of an agent, or one by its name; neither is the default one.
-
-        Raises:
-            DefinitionError: There is none, and the command line says nothing of it.
-        """
-        return model_for(self.manifest, document, self.endpoint, ref)
-
-    def tool(self, name: str, namespace: str) -> BaseTool:
-        """Give a tool by name, as an agent would have it.
-
-        Raises:
-            DefinitionError: There is none that can be used here.
-        """
-        document = self.document("Tool", name, namespace)
-        having = AgentSpec(tools=(AgentToolSpec(type="custom", name=name),))
-        tools = self._tools(replace(document, spec=having))
-        if not tools:
-            raise DefinitionError(f"Tool {name!r}", ["tools of MCP servers cannot be used here"])
-        return tools[0]
 
     def _member(self, member: MemberSpec, namespace: str, plan: TeamPlan) -> Block:
         repeats = plan.strategy == "selector" and self.rules.selects_by_tool
@@ -151,35 +77,6 @@ class Compiler:
     def _about(self, member: MemberSpec, namespace: str) -> str:
         kind = self.kind_of(member, namespace).capitalize()
         return str(getattr(self.document(kind, member.name, namespace).spec, "description", ""))
-
-    def _agent_of(self, document: Document) -> Agent:
-        spec = document.spec
-        if not isinstance(spec, AgentSpec):
-            raise TypeError(document)
-        full_name = f"{document.namespace}/{document.name}"
-        return Agent(
-            name=document.name,
-            full_name=full_name,
-            description=spec.description,
-            prompt=self._prompt(spec, document.namespace),
-            model=partial(self.model, document, None),
-            make_tools=partial(self._tools, document),
-            asking=partial(_asking, spec, f"namespace-{document.namespace}-agent-{document.name}"),
-            redactor=self.redactor,
-            reveal=self.wording.reveal,
-        )
-
-    def _prompt(self, spec: AgentSpec, namespace: str) -> str:
-        """Fill in the parameters, where any are declared; a prompt without is taken as it is."""
-        if not spec.parameters:
-            return spec.prompt
-        return fill(
-            spec.prompt, self.manifest.parameters_of(spec.parameters, self.parameters, namespace)
-        )
-
-    def _tools(self, document: Document) -> Sequence[BaseTool]:
-        ask = partial(self._asked, document.namespace)
-        return tools_for(self.manifest, document, ask=ask)
 
     def _selecting(
         self, plan: TeamPlan, about: Mapping[str, str], namespace: str
@@ -206,14 +103,6 @@ class Compiler:
             return AgentChooser(agent)
         told = spec.terminate_prompt or TERMINATE
         return ToolChooser(agent, told if spec.enable_terminate_tool else None)
-
-
-def _asking(
-    spec: AgentSpec, name: str, model: BaseChatModel, tools: Sequence[BaseTool]
-) -> Runnable[Any, Any]:
-    """Bind a model to the tools and the form of answers of an agent."""
-    bound: Runnable[Any, Any] = model.bind_tools(tools) if tools else model
-    return bound if spec.output_schema is None else bind(bound, spec.output_schema, name)
 
 
 def _team_spec(document: Document) -> TeamSpec:
