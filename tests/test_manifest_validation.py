@@ -350,8 +350,10 @@ def test_agents_that_ask_each_other_are_shown_as_a_circle() -> None:
     agent = _document("Agent", "x", "prompt: X\ntools: [{type: agent, name: ask}]")
     tool = _document("Tool", "ask", "type: team\nteam: {name: t}")
     team = _team("strategy: sequential\nmembers: [{name: x, type: agent}]")
-    (message,) = _said(_load(f"{agent}---\n{tool}---\n{team}").errors)
-    assert message.endswith("spec.members[0].name: they hold each other: x -> t -> x")
+    manifest = _load(f"{agent}---\n{tool}---\n{team}")
+    assert not manifest.errors  # it is up to their models, and has an end
+    circle = "spec.members[0].name: they may ask each other in a circle: x -> t -> x"
+    assert circle in " ".join(_said(manifest.warnings))
 
 
 def test_a_chooser_that_asks_its_own_team_is_shown_as_a_circle() -> None:
@@ -360,9 +362,10 @@ def test_a_chooser_that_asks_its_own_team_is_shown_as_a_circle() -> None:
     chair = "tools: [{type: custom, labelSelector: {matchLabels: {group: g}}}]"
     team = _team(f"strategy: selector\nmaxTurns: 2\nselector: {{agent: x}}\n{AB}")
     text = f"{team}---\n{_document('Agent', 'x', chair)}---\n{tool}"
-    assert _said(_load(text).errors) == [
-        "14: spec.tools[0]: they hold each other: t -> x -> t",
-    ]
+    manifest = _load(text)
+    assert not manifest.errors
+    circle = "14: spec.tools[0]: they may ask each other in a circle: t -> x -> t"
+    assert circle in _said(manifest.warnings)
 
 
 def test_teams_nest_only_so_deep_and_come_to_only_so_much() -> None:
