@@ -19,7 +19,8 @@ from flowcompose import RosterEntry, round_robin
 from flowcompose.runner.app import app
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.threads.file import RunFile
-from flowcompose.runner.threads.runs import KeptRun, Runs, Target
+from flowcompose.runner.threads.kept_run import KeptRun, Target
+from flowcompose.runner.threads.runs import Runs
 from flowcompose.runner.unusable import UnusableError
 from tests.test_cli import LAUNCH, PATIENCE, environment, run_cli
 from tests.test_run_python import _at_home  # noqa: F401 - a fixture # pyright: ignore[reportPrivateUsage, reportUnusedImport]

@@ -26,8 +26,9 @@ from flowcompose.runner.runs.manner import Manner
 from flowcompose.runner.runs.run import Run
 from flowcompose.runner.runs.telling import Told
 from flowcompose.runner.threads.file import RunFile
+from flowcompose.runner.threads.kept_run import KeptRun
 from flowcompose.runner.threads.listing import known_threads
-from flowcompose.runner.threads.runs import KeptRun, Runs
+from flowcompose.runner.threads.runs import Runs
 from flowcompose.runner.unusable import UnusableError
 
 HELP = """Go on with a run that was interrupted, killed, failed, or waits for an answer.

@@ -13,7 +13,8 @@ from flowcompose.runner.runs.followed import standing_of
 from flowcompose.runner.runs.sources import Source
 from flowcompose.runner.teams import Job
 from flowcompose.runner.threads.file import RunFile
-from flowcompose.runner.threads.runs import KeptRun, Runs, Target
+from flowcompose.runner.threads.kept_run import KeptRun, Target
+from flowcompose.runner.threads.runs import Runs
 from flowcompose.runner.unusable import UnusableError
 
 

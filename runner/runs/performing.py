@@ -13,7 +13,7 @@ from flowcompose.runner.runs.manner import Manner
 from flowcompose.runner.runs.noting import noting_turns
 from flowcompose.runner.runs.watching import Watch
 from flowcompose.runner.teams import Job
-from flowcompose.runner.threads.runs import Target
+from flowcompose.runner.threads.kept_run import Target
 from flowcompose.runner.unusable import UnusableError
 
 

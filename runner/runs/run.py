@@ -20,7 +20,7 @@ from flowcompose.runner.runs.performing import Performance
 from flowcompose.runner.runs.sources import Source, open_source
 from flowcompose.runner.runs.telling import Told, told_of_run
 from flowcompose.runner.teams import Answer
-from flowcompose.runner.threads.runs import KeptRun, Target
+from flowcompose.runner.threads.kept_run import KeptRun, Target
 from flowcompose.runner.unusable import UnusableError
 
 

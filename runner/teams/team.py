@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from flowcompose.core.block_tool import GraphTool
 from flowcompose.core.context import Context
-from flowcompose.core.errors import RunError
+from flowcompose.core.errors import MemberError, RunError
 from flowcompose.core.graph_block import GraphBlock
 from flowcompose.core.handover import Lasting
 from flowcompose.core.pattern import Pattern
@@ -67,9 +67,8 @@ class Team:
     def told_of(self, error: BaseException) -> str:
         """Say what went wrong."""
         told = told_of(error, self.at_cap)
-        member = getattr(error, "agent_name", None)
-        if self.names_failed_member and member is not None:
-            return f"agent {member} failed in team {self.full_name}: {told}"
+        if self.names_failed_member and isinstance(error, MemberError):
+            return f"agent {error.agent_name} failed in team {self.full_name}: {told}"
         return told
 
     def report(self, result: Result[Any] | None, error: BaseException | None = None) -> Reported:

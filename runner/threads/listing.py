@@ -13,7 +13,8 @@ from langgraph.checkpoint.base import Checkpoint
 from flowcompose.core.results import Stop
 from flowcompose.core.untyped import mapping_of
 from flowcompose.runner.threads.file import RunFile
-from flowcompose.runner.threads.runs import TABLE, KeptRun, Runs
+from flowcompose.runner.threads.kept_run import KeptRun
+from flowcompose.runner.threads.runs import TABLE, Runs
 from flowcompose.runner.unusable import UnusableError
 
 if TYPE_CHECKING:
