@@ -263,6 +263,24 @@ def test_arguments_that_do_not_fit_are_unusable(args: tuple[str, ...], said: str
     assert said in " ".join(each["message"] for each in told["problems"])
 
 
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ("{role: assistant, content: Hello}", "its last message must be one of the user"),
+        (
+            "{role: user, content: [{type: image_url, image_url: {url: 'https://a/b.png'}}]}",
+            "its last message must hold no other parts",
+        ),
+    ],
+)
+def test_messages_that_end_with_no_question_are_unusable(last: str, said: str) -> None:
+    first = "{role: user, content: Hi}"
+    write(AGENTS, TEAM, QUERY.replace("Buy a boat?", f"[{first}, {last}]"))
+    code, told = answer("run", "docs", "--base-url", "http://127.0.0.1:9/v1")
+    assert (code, told["ok"]) == (2, False)
+    assert said in " ".join(each["message"] for each in told["problems"])
+
+
 def test_broken_documents_are_told_as_validate_does() -> None:
     write(AGENTS, TEAM.replace("name: bob", "name: eve"), QUERY)
     code, told = answer("run", "docs", "--model", "offline")

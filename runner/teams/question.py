@@ -36,7 +36,7 @@ def of_query(manifest: Manifest, name: str | None) -> Question:
         name: Which one; None for the only one.
 
     Raises:
-        DefinitionError: There is no such Query, or there is a choice.
+        DefinitionError: There is no such Query, there is a choice, or its input is no question.
     """
     document = _query(manifest, name)
     spec = document.spec
@@ -88,6 +88,11 @@ def _input(spec: QuerySpec, parameters: Mapping[str, str]) -> tuple[str, tuple[B
     """Give the text that is asked, and the conversation before it."""
     if isinstance(spec.input, str):
         return (fill(spec.input, parameters) if spec.parameters else spec.input), ()
-    messages = convert_to_messages(spec.input)
-    at = max(at for at, each in enumerate(messages) if isinstance(each, HumanMessage))
-    return str(messages[at].text), tuple(messages[:at])
+    *before, last = convert_to_messages(spec.input)
+    if not isinstance(last, HumanMessage):
+        raise DefinitionError("input", ["its last message must be one of the user"])
+    kinds = {block["type"] for block in last.content_blocks}
+    if not kinds <= {"text"}:
+        problem = "a team is asked a text: its last message must hold no other parts"
+        raise DefinitionError("input", [problem])
+    return str(last.text), tuple(before)
