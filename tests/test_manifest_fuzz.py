@@ -88,6 +88,21 @@ spec:
     matchExpressions: [{{key: group, operator: In, values: [a, b]}}]
 ---
 apiVersion: ark.mckinsey.com/v1alpha1
+kind: Query
+metadata: {{name: talk}}
+spec:
+  input:
+    - {{role: system, content: Be brief.}}
+    - {{role: user, name: me, content: [{{type: text, text: Look up}}, {{type: text, text: cats}}]}}
+    - role: assistant
+      content: null
+      tool_calls:
+        - {{id: c1, type: function, function: {{name: look-up, arguments: '{{"q": "cats"}}'}}}}
+    - {{role: tool, tool_call_id: c1, content: none}}
+    - {{role: user, content: [{{type: text, text: And dogs}}]}}
+  targets: [{{type: team, name: inner}}]
+---
+apiVersion: ark.mckinsey.com/v1alpha1
 kind: Model
 metadata: {{name: default}}
 spec:
@@ -156,6 +171,10 @@ ODD: st.SearchStrategy[Any] = st.one_of(
             "__end__",
             "selector",
             "\x1b[2J",
+            "assistant",
+            "image_url",
+            "{bad",
+            "[1]",
         ]
     ),
     st.lists(st.integers(), max_size=2),
@@ -274,6 +293,18 @@ def test_any_mutation_of_a_node_is_loaded_or_refused(data: st.DataObject) -> Non
     manifest = load_text(text, compat=data.draw(st.sampled_from(["auto", *ERAS])))
     _hold(manifest)
     assert SECRET not in f"{manifest.problems} {manifest.notices} {manifest.documents}"
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_any_mutation_of_messages_is_loaded_or_refused(data: st.DataObject) -> None:
+    documents = copy.deepcopy(DOCUMENTS)
+    talk = next(each for each in documents if each["metadata"]["name"] == "talk")
+    for _ in range(data.draw(st.integers(1, 3))):
+        places = _places(talk["spec"]["input"])
+        place = places[data.draw(st.integers(0, len(places) - 1))]
+        data.draw(st.sampled_from(MUTATIONS))(place, data.draw(ODD))
+    _hold(load_text(yaml.safe_dump_all(documents)))
 
 
 @settings(max_examples=400, deadline=None)

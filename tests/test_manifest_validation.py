@@ -394,6 +394,8 @@ def test_a_document_that_stands_twice_is_named_with_both_places() -> None:
 
 HTTP = "type: http\nhttp:\n  url: https://example.com"
 
+USER: Final = "{role: user, content: hi}"
+
 ERRORS: list[tuple[str, str, str]] = [
     (
         "Agent",
@@ -478,18 +480,91 @@ ERRORS: list[tuple[str, str, str]] = [
     (
         "Query",
         "input: [{role: robot, content: hi}]\ntarget: {type: agent, name: a}",
-        "5: spec.input: message 0 has the role 'robot': allowed are system, developer, user, "
-        "assistant, tool",
+        "5: spec.input[0].role: message 0 has the role 'robot': allowed are system, developer, "
+        "user, assistant, tool",
     ),
     (
         "Query",
         "input: [{role: user}]\ntarget: {type: agent, name: a}",
-        "5: spec.input: message 0 must have a `content`: a text, or a list of parts",
+        "5: spec.input[0].content: message 0 must have a `content`: a text, or a list of parts",
     ),
     (
         "Query",
-        "input: [{role: assistant}, {role: tool, content: x}]\ntarget: {type: agent, name: a}",
-        "5: spec.input: message 1 must have a `tool_call_id`: a tool answers a call",
+        "input: [{role: tool, content: x}, {role: user, content: x}]\n"
+        "target: {type: agent, name: a}",
+        "5: spec.input[0].tool_call_id: message 0 must have a `tool_call_id`: a tool answers "
+        "a call",
+    ),
+    *(
+        ("Query", f"input:\n- {message}\n- {USER}\ntarget: {{type: agent, name: a}}", f"6: {said}")
+        for message, said in (
+            (
+                "{role: user, content: [5]}",
+                "spec.input[0].content[0]: message 0 has a part that is no mapping with a `type`",
+            ),
+            (
+                "{role: user, content: [{type: text}]}",
+                "spec.input[0].content[0].text: message 0 has a part of the type 'text' without a "
+                "`text`",
+            ),
+            (
+                "{role: user, content: hi, name: 5}",
+                "spec.input[0].name: message 0 must have a string as its `name`",
+            ),
+            (
+                "{role: assistant, tool_calls: 5}",
+                "spec.input[0].tool_calls: message 0 must have a list as its `tool_calls`",
+            ),
+            (
+                "{role: assistant, tool_calls: [5]}",
+                "spec.input[0].tool_calls[0]: message 0 has a tool call that is no mapping",
+            ),
+            (
+                "{role: assistant, tool_calls: [{function: {name: f, arguments: '{}'}}]}",
+                "spec.input[0].tool_calls[0].id: message 0 has a tool call without an `id`",
+            ),
+            (
+                "{role: assistant, tool_calls: [{id: c}]}",
+                "spec.input[0].tool_calls[0].function: message 0 has a tool call that is none of "
+                "a `function`",
+            ),
+            (
+                "{role: assistant, tool_calls: [{id: c, function: {arguments: '{}'}}]}",
+                "spec.input[0].tool_calls[0].function.name: message 0 has a tool call whose "
+                "function has no `name`",
+            ),
+            *(
+                (
+                    f"{{role: assistant, tool_calls: [{{id: c, function: {function}}}]}}",
+                    "spec.input[0].tool_calls[0].function.arguments: message 0 has a tool call "
+                    "whose `arguments` are no JSON object in a string",
+                )
+                for function in (
+                    "{name: f}",
+                    "{name: f, arguments: {}}",
+                    "{name: f, arguments: '{bad'}",
+                    "{name: f, arguments: '[1]'}",
+                    "{name: f, arguments: '{\"n\": NaN}'}",
+                )
+            ),
+        )
+    ),
+    *(
+        ("Query", f"input: [{USER}, {last}]\ntarget: {{type: agent, name: a}}", f"5: {said}")
+        for last, said in (
+            (
+                "{role: assistant, content: hi}",
+                "spec.input[1]: its last message must be one of the user",
+            ),
+            (
+                "{role: user, content: ''}",
+                "spec.input[1]: its last message must not be empty",
+            ),
+            (
+                "{role: user, content: [{type: image_url, image_url: {url: 'https://a/b.png'}}]}",
+                "spec.input[1]: a team is asked a text: its last message must hold no other parts",
+            ),
+        )
     ),
     ("Query", "input: hi", "4: spec: at least one target or selector must be specified"),
     (
@@ -662,6 +737,19 @@ def test_what_is_wrong_with_a_document_is_said(kind: str, spec: str, message: st
 
 
 WARNINGS: list[tuple[str, str, str]] = [
+    (
+        "Query",
+        "input: [{role: user, content: [{type: image_url, image_url: {url: x}}]}, "
+        f"{USER}]\ntarget: {{type: agent, name: a}}",
+        "5: spec.input[0].content[0]: message 0: a part of the type 'image_url' is not passed on, "
+        "only text is",
+    ),
+    (
+        "Query",
+        "input: [{role: user, content: hi, tool_calls: 5}]\ntarget: {type: agent, name: a}",
+        "5: spec.input[0].tool_calls: message 0: 'tool_calls' is not passed on with the role "
+        "'user'",
+    ),
     (
         "Agent",
         "tools: [{name: terminate_team}]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowcompose.runner.manifest.checks.context import Context
+from flowcompose.runner.manifest.checks.messages import check_messages
 from flowcompose.runner.manifest.checks.sources import check_parameters, check_template
 from flowcompose.runner.manifest.documents import Document
 from flowcompose.runner.manifest.durations import seconds
@@ -34,6 +35,7 @@ def _check_input(context: Context, query: Document, spec: QuerySpec) -> None:
     if isinstance(spec.input, str):
         names = [parameter.name for parameter in spec.parameters]
         check_template(context, query, ("spec", "input"), spec.input, names)
+    check_messages(context, query)
 
 
 def _check_targets(context: Context, query: Document, spec: QuerySpec) -> None:

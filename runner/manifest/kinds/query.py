@@ -8,14 +8,12 @@ from pydantic import Field, PlainValidator
 
 from flowcompose.runner.manifest.durations import DEFAULT_TIMEOUT
 from flowcompose.runner.manifest.kinds.base import JsonObject, Listed, Spec
+from flowcompose.runner.manifest.kinds.messages import message_of
 from flowcompose.runner.manifest.kinds.values import LabelSelector, NameRef, ParameterSpec
-from flowcompose.runner.manifest.sentences import shown
 from flowcompose.runner.manifest.shapes import is_list, is_mapping
 
 Input = str | list[JsonObject]
 """A text, or messages in the form of OpenAI's chat API."""
-
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def _input(value: object) -> Input:
@@ -28,33 +26,10 @@ def _input(value: object) -> Input:
 
 
 def _message(value: object, index: int) -> JsonObject:
-    problem = _problem(value)
-    if problem or not is_mapping(value):
-        msg = f"message {index} {problem}"
-        raise ValueError(msg)
-    return value
-
-
-def _problem(value: object) -> str | None:
     if not is_mapping(value):
-        return "must be a mapping with `role` and `content`"
-    role, content = value.get("role"), value.get("content")
-    if role not in _ROLES:
-        return f"has the role {shown(role)}: allowed are {', '.join(_ROLES)}"
-    # What an assistant says may be nothing but the calls of tools.
-    if content is None and role == "assistant":
-        value.setdefault("content", None)
-    elif not isinstance(content, str) and not _is_parts(content):
-        return "must have a `content`: a text, or a list of parts"
-    if role == "tool" and not isinstance(value.get("tool_call_id"), str):
-        return "must have a `tool_call_id`: a tool answers a call"
-    if not isinstance(value.get("name"), str | None):
-        return "must have a string as its `name`"
-    return None
-
-
-def _is_parts(value: object) -> bool:
-    return is_list(value) and all(is_mapping(each) for each in value)
+        msg = f"message {index} must be a mapping with `role` and `content`"
+        raise ValueError(msg)
+    return message_of(value)
 
 
 class TargetSpec(Spec):
