@@ -16,7 +16,8 @@ PIECE = 4
 class ToolCalls:
     """An answer that calls tools."""
 
-    calls: Sequence[tuple[str, Mapping[str, object]]]
+    calls: Sequence[tuple[str, Mapping[str, object] | str]]
+    """Names and arguments; a text stands for arguments as they are sent."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,14 @@ def _tool_calls(reply: ToolCalls) -> list[dict[str, Any]]:
         {
             "id": f"call_{number}",
             "type": "function",
-            "function": {"name": name, "arguments": json.dumps(arguments)},
+            "function": {"name": name, "arguments": _written(arguments)},
         }
         for number, (name, arguments) in enumerate(reply.calls, 1)
     ]
+
+
+def _written(arguments: Mapping[str, object] | str) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _usage(reply: Answer, body: Mapping[str, Any]) -> dict[str, int]:

@@ -253,3 +253,119 @@ def test_whoever_ends_its_team_keeps_its_calls_in_the_conversation() -> None:
     calls = [c["id"] for m in heard for c in m.get("tool_calls", ())]
     assert calls == [m["tool_call_id"] for m in heard if m["role"] == "tool"]
     assert len(calls) == 2
+
+
+# Secrets, names, and failures in the words of the documents
+
+VAULT = "s3cr3t-of-the-vault"
+HOLDER = HEAD.replace("ark.mckinsey.com/v1alpha1", "v1").format("Secret", "vault")
+HOLDER = HOLDER.replace("spec:\n", f"stringData:\n  token: {VAULT}\n")
+
+
+def query(text: str, kind: str = "team", name: str = "t") -> str:
+    """A Query; its input is written as YAML."""
+    target = f"  targets:\n  - type: {kind}\n    name: {name}\n"
+    return HEAD.format("Query", "q") + f"  input: {text}\n{target}"
+
+
+def asked(documents: str, server: OpenAIServer, saver: Any = None) -> Job:
+    """The job of the only Query."""
+    endpoint = Endpoint(base_url=server.base_url, api_key="key-of-the-test")
+    return jobs_for(load_text(documents), endpoint=endpoint, checkpointer=saver)[0]
+
+
+def test_earlier_messages_reach_agents_as_they_are_and_checkpoints_without_secrets(
+    server: OpenAIServer,
+) -> None:
+    before = f"[{{role: user, content: My key is {VAULT}.}}, {{role: user, content: Go on.}}]"
+    inner = team("inner", "bob", "sequential")
+    documents = HOLDER + PEOPLE + inner + team("t", "ann INNER", "sequential") + query(before)
+    saver = InMemorySaver()
+    made = asked(documents, server, saver)
+    made.pattern.run(made.goal, thread_id="one")
+    for request in server.requests:
+        assert request["messages"][1]["content"] == f"My key is {VAULT}."
+    kept = pickle.dumps([dict(saver.storage), dict(saver.blobs), dict(saver.writes)])
+    assert VAULT.encode() not in kept
+
+
+def test_no_part_of_an_answer_brings_a_secret_out() -> None:
+    def reply(body: dict[str, Any]) -> Reply:
+        return ToolCalls([(VAULT, {"x": VAULT})])
+
+    with OpenAIServer(reply) as server:
+        documents = HOLDER + PEOPLE + team("t", "cid", "sequential") + query("Go.")
+        made = asked(documents, server)
+        with pytest.raises(MemberError) as failed:
+            made.pattern.run(made.goal)
+    answer = made.failure(failed.value)
+    assert answer.raw
+    assert VAULT not in str(answer)
+
+
+def test_a_name_with_a_dot_stays_as_it_is(server: OpenAIServer) -> None:
+    documents = agent("ann.one") + agent("bob") + team("t", "ann.one bob", "sequential")
+    made = job(documents, "t", server)
+    answer = made.answer(made.pattern.run(made.goal))
+    assert names(answer) == ["ann.one", "bob"]
+    assert server.requests[-1]["messages"][1]["name"] == "ann.one"
+
+
+def test_a_member_that_is_listed_twice_fails_under_its_own_name() -> None:
+    replies = iter([*["fine"] * 2, HttpError(400, "no")])
+    with OpenAIServer(lambda body: next(replies)) as server:
+        documents = PEOPLE + team("t", "ann ann", "round-robin", "  maxTurns: 2\n") + LAST_ERA
+        manifest = load_text(documents, compat="v0.1.50")
+        endpoint = Endpoint(base_url=server.base_url, api_key="none")
+        (made,) = jobs_for(manifest, team="t", input="Count.", endpoint=endpoint)
+        with pytest.raises(MemberError) as failed:
+            made.pattern.run(made.goal)
+        answer = made.failure(failed.value)
+    assert str(answer.error).startswith("agent ann failed in team default/t: agent default/ann")
+    assert answer.stop is not None
+    assert answer.stop.by == "ann"
+
+
+def test_arguments_that_are_no_json_stay_in_the_messages_as_they_came() -> None:
+    with OpenAIServer(lambda body: ToolCalls([("terminate", '{"response": "cut o')])) as server:
+        made = job(PEOPLE + team("t", "cid", "sequential"), "t", server)
+        with pytest.raises(MemberError) as failed:
+            made.pattern.run(made.goal)
+    called, told = made.failure(failed.value).raw
+    (call,) = called["tool_calls"]
+    assert call["function"] == {"name": "terminate", "arguments": '{"response": "cut o'}
+    assert told["tool_call_id"] == call["id"]
+
+
+def test_a_team_that_is_a_tool_fails_in_its_own_words() -> None:
+    tool = HEAD.format("Tool", "panel") + "  type: team\n  team:\n    name: inner\n"
+    asks = agent("eve", "  tools:\n  - type: custom\n    name: panel\n")
+    inner = team("inner", "ann", "round-robin", "  maxTurns: 2\n")
+
+    def reply(body: dict[str, Any]) -> Reply:
+        return ToolCalls([("panel", {"input": "go"})]) if who(body) == "eve" else speaks(body)
+
+    with OpenAIServer(reply) as server:
+        made = job(PEOPLE + tool + asks + inner + team("t", "eve", "sequential"), "t", server)
+        with pytest.raises(MemberError) as failed:
+            made.pattern.run(made.goal)
+    assert "team round-robin MaxTurns reached inner" in str(made.failure(failed.value).error)
+
+
+def test_edges_of_the_chooser_say_who_opens_only_where_the_first_member_would_else() -> None:
+    edges = "  graph:\n    edges:\n    - from: bob\n      to: cid\n    - from: ann\n      to: cid\n"
+    documents = PEOPLE + team("t", "ann cid", "selector", f"  maxTurns: 1\n{SELECTS}{edges}")
+    opened: dict[str, list[str]] = {}
+
+    def reply(body: dict[str, Any]) -> Reply:
+        if "tool_choice" in body:
+            return ToolCalls([("select-next-speaker", {"name": "ann"})])
+        return speaks(body)
+
+    for compat in ("v0.1.50", "v0.1.67"):
+        with OpenAIServer(reply) as server:
+            endpoint = Endpoint(base_url=server.base_url, api_key="none")
+            manifest = load_text(documents, compat=compat)
+            (made,) = jobs_for(manifest, team="t", input="Count.", endpoint=endpoint)
+            opened[compat] = names(made.answer(made.pattern.run(made.goal)))
+    assert opened == {"v0.1.50": ["cid"], "v0.1.67": ["ann"]}

@@ -27,6 +27,7 @@ from flowcompose.runner.teams.messages import (
     of_entries,
     to_openai,
 )
+from flowcompose.runner.teams.wording import Wording
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -52,8 +53,7 @@ class Agent:
     make_tools: Callable[[], Sequence[BaseTool]]
     asking: Asking
     redactor: Redactor
-    reveal: Callable[[str], str]
-    """Gives the input of which state holds a text without its secrets."""
+    wording: Wording
 
     @cached_property
     def toolbox(self) -> Toolbox:
@@ -118,8 +118,9 @@ class AgentBlock:
     def _request(self, value: Any, ctx: Context) -> list[BaseMessage]:
         if not isinstance(value, TurnInput):
             return [*self.agent.system, HumanMessage(str(value))]
-        asked = HumanMessage(self.agent.reveal(value.goal))
-        heard = heard_in(ctx, asked if self.repeats_input else None)
+        wording = self.agent.wording
+        asked = HumanMessage(wording.reveal(value.goal))
+        heard = heard_in(ctx, wording, asked if self.repeats_input else None)
         return [*self.agent.system, *heard, asked]
 
     def _answer(self, said: list[BaseMessage], ctx: Context) -> dict[str, Any]:
@@ -153,15 +154,17 @@ def talk(agent: Agent, opening: Sequence[BaseMessage], said: list[BaseMessage]) 
     raise RuntimeError(msg)
 
 
-def heard_in(ctx: Context, asked: BaseMessage | None) -> list[BaseMessage]:
+def heard_in(ctx: Context, wording: Wording, asked: BaseMessage | None) -> list[BaseMessage]:
     """Give what was said before a turn: outside of the team, and in it.
 
     Args:
         ctx: The turn.
+        wording: What the user says.
         asked: The user's input, if it opens the conversation of the team.
     """
     opening = [] if asked is None else [asked]
-    return [*ctx.history, *opening, *from_openai(of_entries(ctx.contributions.raw))]
+    before = wording.revealed(ctx.history)
+    return [*before, *opening, *from_openai(of_entries(ctx.contributions.raw))]
 
 
 def _check_tools(answers: Sequence[ToolMessage]) -> None:

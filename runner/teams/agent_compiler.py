@@ -112,7 +112,7 @@ class AgentCompiler(ABC):
             make_tools=partial(self._tools, document),
             asking=partial(_asking, spec, f"namespace-{document.namespace}-agent-{document.name}"),
             redactor=self.redactor,
-            reveal=self.wording.reveal,
+            wording=self.wording,
         )
 
     def _prompt(self, spec: AgentSpec, namespace: str) -> str:

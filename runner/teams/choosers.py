@@ -29,6 +29,11 @@ class Chooser(Protocol):
     """Asks for a name."""
 
     @property
+    def name(self) -> str:
+        """Who it is."""
+        ...
+
+    @property
     def who(self) -> str:
         """What its errors call it."""
         ...
@@ -44,6 +49,7 @@ class ModelChooser:
 
     model: Callable[[], BaseChatModel]
     who: str = "model"
+    name: str = "selector"
 
     def steps(self, prompt: str, candidates: Sequence[str]) -> Steps:
         """Take what it says for a name."""
@@ -57,6 +63,11 @@ class AgentChooser:
 
     agent: Agent
     who: str = "agent"
+
+    @property
+    def name(self) -> str:
+        """The agent's."""
+        return self.agent.name
 
     def steps(self, prompt: str, candidates: Sequence[str]) -> Steps:
         """Take its last words for a name."""
@@ -80,6 +91,11 @@ class ToolChooser:
     terminate_prompt: str | None
     """What it is told of ending the team; None if it may not."""
     who: str = "agent"
+
+    @property
+    def name(self) -> str:
+        """The agent's."""
+        return self.agent.name
 
     def steps(self, prompt: str, candidates: Sequence[str]) -> Steps:
         """Read its tool call."""

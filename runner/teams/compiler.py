@@ -36,6 +36,7 @@ class Compiler(AgentCompiler):
             DefinitionError: There is none.
         """
         document = self.document("Team", name, namespace)
+        namespace = document.namespace
         plan = plan_of(name, _team_spec(document), self.rules)
         blocks = {
             each: self._member(member, namespace, plan) for each, member in plan.members.items()
@@ -49,6 +50,7 @@ class Compiler(AgentCompiler):
             rules=self.rules,
             cap=plan.max_turns or plan.cap,
             turns=plan.cap,
+            names={each: member.name for each, member in plan.members.items()},
             names_failed_member=plan.strategy == "loops" and self.rules.names_failed_member,
         )
         return team, build(plan, blocks, about, selecting, checkpointer)

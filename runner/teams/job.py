@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flowcompose.core.errors import RunError
@@ -37,6 +38,8 @@ class Job:
     """Seconds that the Query gives it; None for any time."""
     cap: int | None = None
     """Turns that it takes at most, if that is known."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What members are called in the documents, where the pattern calls them otherwise."""
 
     def answer(self, result: Result[Any]) -> Answer:
         """Tell what a run gave that came to its end, or waits for an answer."""
@@ -77,6 +80,12 @@ class Job:
             content=clean(content),
             raw=[cleaned(message, self.redactor) for message in raw],
             error=None if error is None else clean(error),
-            stop=stop.model_copy(update={"detail": stop.detail and clean(stop.detail)}),
+            stop=self._told(stop),
             usage=usage,
+        )
+
+    def _told(self, stop: Stop) -> Stop:
+        detail = stop.detail and self.redactor.clean(stop.detail)
+        return stop.model_copy(
+            update={"by": stop.by and self.names.get(stop.by, stop.by), "detail": detail}
         )

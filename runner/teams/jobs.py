@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_openai_messages
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from flowcompose.core.errors import DefinitionError
@@ -15,6 +15,7 @@ from flowcompose.runner.manifest import Manifest
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.compiler import Compiler
 from flowcompose.runner.teams.job import Job
+from flowcompose.runner.teams.messages import cleaned, from_openai
 from flowcompose.runner.teams.preflight import problems_of_models
 from flowcompose.runner.teams.question import Question, of_query, of_team
 from flowcompose.runner.teams.targets import target
@@ -50,7 +51,8 @@ def jobs_for(
     else:
         question = of_query(manifest, query)
     redactor = _redactor(manifest, endpoint)
-    wording = Wording(redactor.clean(question.text), question.text)
+    texts = [question.text, *(str(each.content) for each in question.before)]
+    wording = Wording.of(texts, redactor)
     compiler = Compiler(manifest, endpoint, redactor, question.parameters, wording)
     jobs = [_job(compiler, question, *each, checkpointer) for each in question.targets]
     if problems := problems_of_models(compiler, question.targets, question.namespace):
@@ -88,6 +90,12 @@ def _redactor(manifest: Manifest, endpoint: Endpoint) -> Redactor:
     return Redactor([*manifest.secrets, *known_keys(endpoint.api_key, endpoint.base_url)])
 
 
+def _shown(question: Question, redactor: Redactor) -> list[BaseMessage]:
+    """Give the conversation before a question as state may hold it."""
+    written = convert_to_openai_messages(list(question.before))
+    return from_openai(cleaned(message, redactor) for message in written)
+
+
 def _job(
     compiler: Compiler,
     question: Question,
@@ -96,8 +104,9 @@ def _job(
     checkpointer: BaseCheckpointSaver[Any] | None,
 ) -> Job:
     team, pattern = target(compiler, kind, name, question.namespace, checkpointer)
-    shown = HumanMessage(compiler.wording.shown)
-    goal = {"messages": [*question.before, shown]} if question.before else {"goal": shown.content}
+    shown = compiler.redactor.clean(question.text)
+    before = _shown(question, compiler.redactor)
+    goal = {"messages": [*before, HumanMessage(shown)]} if before else {"goal": shown}
     return Job(
         target_type=kind,
         target=name,
@@ -109,4 +118,5 @@ def _job(
         era=compiler.rules.era,
         timeout=question.timeout,
         cap=team.turns,
+        names=team.names,
     )

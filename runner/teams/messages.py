@@ -2,66 +2,92 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import (
+    AIMessage,
     BaseMessage,
+    InvalidToolCall,
     convert_to_messages,
     convert_to_openai_messages,
 )
 
 from flowcompose.core.messages import slug
-from flowcompose.core.untyped import mapping_of
+from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.resources.contributions import Contribution, Entry
 from flowcompose.runner.secrets import Redactor
 
 Message = dict[str, Any]
 """A message in OpenAI's form."""
 
+_OF_DOCUMENTS = ("role", "name")
+"""Keys of a message that hold nothing that a model wrote."""
+
+_WIRE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
 
 def to_openai(messages: Sequence[BaseMessage], author: str) -> list[Message]:
     """Write messages down; those of an assistant carry the name of their author."""
     written = convert_to_openai_messages(list(messages))
-    return [_named(message, author) for message in written]
+    return [_of_form(*pair, author) for pair in zip(written, messages, strict=True)]
 
 
-def _named(message: Message, author: str) -> Message:
-    if message["role"] != "assistant":  # none but those of an assistant have a name
+def _of_form(message: Message, given: BaseMessage, author: str) -> Message:
+    if not isinstance(given, AIMessage):  # none but those of an assistant have a name
         return {key: value for key, value in message.items() if key != "name"}
-    text = message.get("content")
+    calls = [*(message.get("tool_calls") or ()), *map(_unreadable, given.invalid_tool_calls)]
+    told = {"tool_calls": calls} if calls else {}
     # Servers of the era send null beside tool calls; an empty list is refused by some.
-    return {**message, "content": text or ("" if "tool_calls" not in message else None)} | {
-        "name": slug(author)
-    }
+    text = message.get("content") or (None if calls else "")
+    return {**message, **told, "content": text, "name": author}
+
+
+def _unreadable(call: InvalidToolCall) -> dict[str, Any]:
+    """A call whose arguments are no JSON, as it came."""
+    function = {"name": call["name"], "arguments": call["args"]}
+    return {"id": call["id"], "type": "function", "function": function}
 
 
 def cleaned(message: Message, redactor: Redactor) -> Message:
     """Give a message without secrets: in what was said, not in the words of its form."""
-    shown = {**message, "content": redactor.clean_json(message.get("content"))}
-    if "tool_calls" in message:
-        shown["tool_calls"] = [_cleaned_call(call, redactor) for call in message["tool_calls"]]
-    return shown
+    return {
+        key: value if key in _OF_DOCUMENTS else _cleaned(value, redactor)
+        for key, value in message.items()
+    }
 
 
-def _cleaned_call(call: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
-    function: dict[str, Any] = call.get("function") or {}
-    arguments = redactor.clean_json(function.get("arguments"))
-    return {**call, "function": {**function, "arguments": arguments}}
+def _cleaned(value: Any, redactor: Redactor) -> Any:
+    if isinstance(value, str):
+        return redactor.clean(value)
+    if isinstance(value, list):
+        return [_cleaned(each, redactor) for each in items_of(value) or ()]
+    if (inner := mapping_of(value)) is None:
+        return value
+    return {key: v if key == "type" else _cleaned(v, redactor) for key, v in inner.items()}
 
 
 def from_openai(messages: Iterable[Message]) -> list[BaseMessage]:
     """Read messages back."""
     return convert_to_messages(
-        [{**message, "content": message.get("content") or ""} for message in messages]
+        [_for_the_wire({**m, "content": m.get("content") or ""}) for m in messages]
     )
+
+
+def _for_the_wire(message: Message) -> Message:
+    """Give a message whose name a provider takes."""
+    name = message.get("name")
+    if name is None or _WIRE_NAME.fullmatch(name):
+        return message
+    return {**message, "name": slug(name)}
 
 
 def kept_in(data: object, text: str, author: str) -> list[Message]:
     """Give the messages that a contribution came of; one without any is its text."""
     messages: list[Message] | None = (mapping_of(data) or {}).get("messages")
     if messages is None:
-        return [{"role": "assistant", "content": text, "name": slug(author)}]
+        return [{"role": "assistant", "content": text, "name": author}]
     return list(messages)
 
 

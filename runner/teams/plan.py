@@ -50,9 +50,12 @@ class TeamPlan:
 
     @property
     def openers(self) -> tuple[str, ...]:
-        """Who may open a selector team: edges that begin at the selector's agent say it."""
+        """Who may open a selector team: edges that begin at the selector's agent say it.
+
+        They do so where else the first member would open it.
+        """
         agent = self.spec.selector.agent if self.spec.selector else None
-        edges = self.spec.graph.edges if self.spec.graph and self.rules.constrains else ()
+        edges = self.spec.graph.edges if self.spec.graph and self.rules.opens_with_first else ()
         opening = (e.target for e in edges if e.source == agent and e.target in self.members)
         return () if agent in self.members else tuple(dict.fromkeys(opening))
 

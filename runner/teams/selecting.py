@@ -121,7 +121,8 @@ class _Turn:
             return Speak((answer,), "exact")
         if self.selection.rules.selects_by_tool:
             problem = f"Selector returned invalid agent name: {answer}"
-            return self._stop(Stop(reason="invalid_selection", by="selector", detail=problem))
+            chooser = self.selection.chooser.name
+            return self._stop(Stop(reason="invalid_selection", by=chooser, detail=problem))
         others = tuple(name for name in self.candidates if name != self._last)
         return Speak((others or self.candidates)[:1], "fallback")
 
@@ -147,8 +148,9 @@ class _Turn:
 
     def _conversation(self) -> list[Message]:
         """All that was said; the user's input stands in it only where the era has it there."""
-        before = convert_to_openai_messages(list(self.ctx.history))
+        wording = self.selection.wording
+        before = convert_to_openai_messages(wording.revealed(self.ctx.history))
         asked: Sequence[Message] = ()
         if self.selection.rules.selects_by_tool:
-            asked = [{"role": "user", "content": self.selection.wording.reveal(self.ctx.goal)}]
+            asked = [{"role": "user", "content": wording.reveal(self.ctx.goal)}]
         return [*before, *asked, *of_entries(self.ctx.contributions.raw)]

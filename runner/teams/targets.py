@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.calling import called_by
@@ -22,6 +23,7 @@ from flowcompose.patterns.turn_loop.policies import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 from flowcompose.runner.teams.agent import Agent, AgentBlock
 from flowcompose.runner.teams.compiler import Compiler
+from flowcompose.runner.teams.failing import TurnError, failure_of
 from flowcompose.runner.teams.team import Team
 
 Saver = BaseCheckpointSaver[Any] | None
@@ -39,7 +41,7 @@ def target(compiler: Compiler, kind: str, name: str, namespace: str, saver: Save
     make: dict[str, Callable[[], Block]] = {
         "agent": lambda: AgentBlock(compiler.agent(name, namespace)),
         "model": lambda: AgentBlock(_bare(compiler, name, namespace)),
-        "tool": lambda: ToolBlock(compiler.tool(name, namespace), compiler.wording.reveal),
+        "tool": lambda: ToolBlock(compiler.tool(name, namespace), compiler),
     }
     team = Team(name, f"{namespace}/{name}", kind, compiler.rules)
     return team, _alone(name, make[kind](), saver)
@@ -66,7 +68,7 @@ def _bare(compiler: Compiler, name: str, namespace: str) -> Agent:
         make_tools=list[BaseTool],
         asking=lambda model, tools: model,
         redactor=compiler.redactor,
-        reveal=compiler.wording.reveal,
+        wording=compiler.wording,
     )
 
 
@@ -75,21 +77,34 @@ class ToolBlock:
 
     async_only = False
 
-    def __init__(self, tool: BaseTool, reveal: Callable[[str], str]) -> None:
+    def __init__(self, tool: BaseTool, compiler: Compiler) -> None:
         self.tool = tool
         self.name = tool.name
-        self._reveal = reveal
+        self._compiler = compiler
 
     def run(self, value: TurnInput, ctx: Context) -> str:
         """Call it."""
-        return str(self.tool.invoke(self._arguments(value), called_by(ctx)))
+        try:
+            return str(self.tool.invoke(self._arguments(value), called_by(ctx)))
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            raise self._failed(error)  # noqa: B904 - its cause is decided there
 
     async def arun(self, value: TurnInput, ctx: Context) -> str:
         """Call it on the async path."""
-        return str(await self.tool.ainvoke(self._arguments(value), called_by(ctx)))
+        try:
+            return str(await self.tool.ainvoke(self._arguments(value), called_by(ctx)))
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            raise self._failed(error)  # noqa: B904 - its cause is decided there
+
+    def _failed(self, error: Exception) -> TurnError:
+        return failure_of(f"tool {self.name}", error, self._compiler.redactor)
 
     def _arguments(self, value: TurnInput) -> dict[str, Any]:
-        text = self._reveal(value.goal)
+        text = self._compiler.wording.reveal(value.goal)
         with suppress(json.JSONDecodeError, RecursionError):
             given = mapping_of(json.loads(text))
             if given is not None:

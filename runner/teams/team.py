@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import HumanMessage
@@ -46,6 +46,8 @@ class Team:
     """Turns at most, as the document counts them."""
     turns: int | None = None
     """Turns at most."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The names of its members in the documents, by those that they have in the pattern."""
     names_failed_member: bool = False
     """Whether its errors say which member failed."""
 
@@ -68,7 +70,8 @@ class Team:
         """Say what went wrong."""
         told = told_of(error, self.at_cap)
         if self.names_failed_member and isinstance(error, MemberError):
-            return f"agent {error.agent_name} failed in team {self.full_name}: {told}"
+            member = self.names.get(error.agent_name, error.agent_name)
+            return f"agent {member} failed in team {self.full_name}: {told}"
         return told
 
     def report(self, result: Result[Any] | None, error: BaseException | None = None) -> Reported:
@@ -81,8 +84,37 @@ class Team:
         return Reported(said, self.content(said), None)
 
 
-class TeamBlock(GraphBlock):
-    """A team as a member: it hears all that was said around it, and all that it says is kept.
+class _TeamGraph(GraphBlock):
+    """A team inside of another run: all that it says is kept, also where it fails."""
+
+    team: Team
+
+    def run(self, value: Any, ctx: Context) -> Any:
+        """Run the team."""
+        try:
+            return super().run(value, ctx)
+        except RunError as error:
+            raise TurnError(self.team.told_of(error), left_of(error)) from error
+
+    async def arun(self, value: Any, ctx: Context) -> Any:
+        """Run the team on the async path."""
+        try:
+            return await super().arun(value, ctx)
+        except RunError as error:
+            raise TurnError(self.team.told_of(error), left_of(error)) from error
+
+    def read(
+        self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Give all that was said inside, and the text that counts."""
+        stop = Stop.model_validate((mapping_of(output) or {})["stop"])
+        entries: Sequence[Entry] = ctx.acts.said
+        messages = self.team.messages(of_entries(entries), stop)
+        return {"text": self.team.content(messages), "messages": messages}
+
+
+class TeamBlock(_TeamGraph):
+    """A team as a member: it hears all that was said around it.
 
     Args:
         team: Which one.
@@ -99,49 +131,15 @@ class TeamBlock(GraphBlock):
         self.wording = wording
         self.repeats_input = repeats_input
 
-    def run(self, value: Any, ctx: Context) -> Any:
-        """Run the team."""
-        try:
-            return super().run(value, ctx)
-        except RunError as error:
-            raise TurnError(self.team.told_of(error), left_of(error)) from error
-
-    async def arun(self, value: Any, ctx: Context) -> Any:
-        """Run the team on the async path."""
-        try:
-            return await super().arun(value, ctx)
-        except RunError as error:
-            raise TurnError(self.team.told_of(error), left_of(error)) from error
-
     def lasting(self, value: Any, ctx: Context) -> Lasting:
         """Hand over the conversation with all its messages, tool calls included."""
         asked = HumanMessage(self.wording.reveal(ctx.goal)) if self.repeats_input else None
-        return Lasting(value, heard_in(ctx, asked))
-
-    def read(
-        self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
-    ) -> dict[str, Any]:
-        """Give all that was said inside, and the text that counts."""
-        return answer_of(self.team, output, ctx)
+        return Lasting(value, heard_in(ctx, self.wording, asked))
 
 
-class TeamTool(GraphTool):
+class TeamTool(_TeamGraph, GraphTool):
     """A team as a tool: it works on what it is asked, and hears nothing else."""
 
     def __init__(self, team: Team, pattern: Pattern[Any]) -> None:
         super().__init__(pattern)
         self.team = team
-
-    def read(
-        self, output: object, given: dict[str, Any], ctx: Context, config: RunnableConfig
-    ) -> dict[str, Any]:
-        """Give all that was said inside, and the text that counts."""
-        return answer_of(self.team, output, ctx)
-
-
-def answer_of(team: Team, output: object, ctx: Context) -> dict[str, Any]:
-    """Give what a finished run of a team adds to the conversation around it."""
-    stop = Stop.model_validate((mapping_of(output) or {})["stop"])
-    entries: Sequence[Entry] = ctx.acts.said
-    messages = team.messages(of_entries(entries), stop)
-    return {"text": team.content(messages), "messages": messages}
