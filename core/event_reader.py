@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
-from langgraph.types import GraphOutput
+from langgraph.types import GraphOutput, Interrupt
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
@@ -56,6 +56,7 @@ class EventReader:
         self._now: dict[Namespace, tuple[int, int]] = {}
         self._within: dict[Namespace, tuple[int, int]] = {}
         self._nodes: dict[str, _Node] = {}
+        self._interrupts: dict[str, Interrupt] = {}
         self._steps = StepEvents()
 
     def started(self, goal: str, thread_id: str | None) -> events.RunStarted:
@@ -79,7 +80,9 @@ class EventReader:
         elif part["type"] == "custom":
             yield from self._notice(ns, data)
         elif not ns:
-            self.output = GraphOutput(data, part.get("interrupts", ()))
+            # Of questions that are asked at once, each comes in a part of its own.
+            self._interrupts |= {each.id: each for each in part.get("interrupts", ())}
+            self.output = GraphOutput(data, tuple(self._interrupts.values()))
 
     def _started(self, ns: Namespace, task: Mapping[str, Any]) -> Iterator[Event]:
         metadata: dict[str, Any] = task.get("metadata") or {}

@@ -217,6 +217,20 @@ async def test_parts_of_a_parallel_step_are_told_apart(use_async: bool) -> None:
 
 
 @both_paths
+async def test_the_last_event_holds_all_questions_that_are_asked_at_once(use_async: bool) -> None:
+    def left(value: Any) -> Any:
+        return interrupt("left?")
+
+    def right(value: Any) -> Any:
+        return interrupt("right?")
+
+    flow = Flow("f").parallel({"l": left, "r": right}).compile(checkpointer=InMemorySaver())
+    last = (await collect(flow, use_async=use_async))[-1]
+    assert isinstance(last, events.RunCompleted)
+    assert sorted(last.result.interrupts) == ["left?", "right?"]
+
+
+@both_paths
 async def test_what_a_step_emits_comes_with_its_name(use_async: bool) -> None:
     def work(value: Any, ctx: Context) -> Any:
         ctx.emit({"progress": 0.5})
