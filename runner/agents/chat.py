@@ -1,7 +1,7 @@
 """The chat models of documents: LangChain's, for servers that are not all like OpenAI's.
 
-They fall back to whole answers where a server does not stream, and let no error out that
-quotes the key.
+They fall back to whole answers where a server does not stream, say the same either way, and let
+no error out that quotes the key.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from pydantic import PrivateAttr
 
+from flowcompose.runner.agents.first_choice import read_first
+from flowcompose.runner.agents.pieces import of_first_choice, piece_of
 from flowcompose.runner.agents.scrubbing import scrubbed
 from flowcompose.runner.agents.whole_answers import Streaming
 from flowcompose.runner.secrets import Redactor
@@ -39,7 +41,7 @@ class _Manners:
 
 
 class _Careful(_Base):
-    """Falls back and keeps secrets, before a class that asks."""
+    """Falls back, reads strictly and keeps secrets, before a class that asks."""
 
     if TYPE_CHECKING:
         _manners: _Manners
@@ -92,6 +94,24 @@ class _Careful(_Base):
         with scrubbed(self._manners.redactor):
             async for piece in self._manners.streaming.apieces(stream, whole, run_manager):
                 yield piece
+
+    def _create_chat_result(
+        self, response: Any, generation_info: dict[str, Any] | None = None
+    ) -> ChatResult:
+        read = super()._create_chat_result  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - the same
+        return read_first(response, partial(read, generation_info=generation_info))
+
+    def _convert_chunk_to_generation_chunk(
+        self,
+        chunk: dict[str, Any],
+        default_chunk_class: type,
+        base_generation_info: dict[str, Any] | None,
+    ) -> ChatGenerationChunk | None:
+        event = of_first_choice(chunk) if "choices" in chunk else chunk
+        made = super()._convert_chunk_to_generation_chunk(  # pyright: ignore[reportUnknownMemberType] - bare dicts
+            event, default_chunk_class, base_generation_info
+        )
+        return None if made is None else piece_of(made, event)
 
 
 class EndpointChat(_Careful, ChatOpenAI):

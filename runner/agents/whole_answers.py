@@ -9,6 +9,32 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
+from flowcompose.runner.agents.first_choice import EMPTY
+from flowcompose.runner.agents.pieces import Aside, Piece
+
+
+class Seen:
+    """What came of a stream."""
+
+    def __init__(self) -> None:
+        self._any = False
+        self._said = False
+
+    def note(self, piece: ChatGenerationChunk) -> None:
+        """Note a piece."""
+        self._any = True
+        self._said = self._said or not isinstance(piece, Aside)
+
+    def answered(self) -> bool:
+        """Tell whether it was an answer at all.
+
+        Raises:
+            ValueError: It was one without any choice.
+        """
+        if self._any and not self._said:
+            raise ValueError(EMPTY)
+        return self._any
+
 
 class Streaming:
     """Whether a server streams, which is found out by asking it once."""
@@ -24,11 +50,11 @@ class Streaming:
     ) -> Iterator[ChatGenerationChunk]:
         """Give the pieces of a stream; if there are none, a whole answer as the only piece."""
         if self._does:
-            some = False
+            seen = Seen()
             for piece in stream():
-                some = True
+                seen.note(piece)
                 yield piece
-            if some:
+            if seen.answered():
                 return
         piece = _as_piece(whole())
         self._does = False
@@ -44,11 +70,11 @@ class Streaming:
     ) -> AsyncIterator[ChatGenerationChunk]:
         """`pieces` on the async path."""
         if self._does:
-            some = False
+            seen = Seen()
             async for piece in stream():
-                some = True
+                seen.note(piece)
                 yield piece
-            if some:
+            if seen.answered():
                 return
         piece = _as_piece(await whole())
         self._does = False
@@ -67,7 +93,7 @@ def _as_piece(result: ChatResult) -> ChatGenerationChunk:
     message = said.message
     if not isinstance(message, AIMessage):
         raise TypeError(message)
-    return ChatGenerationChunk(message=_chunk_of(message), generation_info=info)
+    return Piece(message=_chunk_of(message), generation_info=info)
 
 
 def _chunk_of(message: AIMessage) -> AIMessageChunk:
