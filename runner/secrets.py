@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
 from flowcompose.core.untyped import items_of, mapping_of
+from flowcompose.runner.beginnings import Beginnings
+from flowcompose.runner.escaped import bare_forms, escaped_pattern, without_backslashes
 
 _SHORTEST = 4
 """What is shorter than this stands in too many words to be told apart from them."""
@@ -30,10 +31,15 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = {form for secret in secrets for form in _forms(secret)}
-        self._forms = sorted(form for form in known if len(form) >= _SHORTEST)
-        self._first = frozenset(form[0] for form in self._forms)
-        self._longest = max(map(len, self._forms), default=0)
+        # A header holds it without the line's end.
+        texts = {text for each in secrets for text in (each, each.strip())}
+        texts = {text for text in texts if len(text) >= _SHORTEST}
+        self._forms = Beginnings(form for text in texts for form in _forms(text))
+        patterns = {text: escaped_pattern(text) for text in texts}
+        self._patterns = [each for each in patterns.values() if each]
+        self._bare = Beginnings(
+            form for text, each in patterns.items() if each for form in bare_forms(text)
+        )
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._forms)} forms)"
@@ -70,17 +76,11 @@ class Redactor:
 
     def _held_from(self, text: str) -> int:
         """Find where the longest tail begins with which a secret could begin."""
-        for at in range(max(0, len(text) - self._longest + 1), len(text)):
-            if text[at] in self._first and self._begins_one(text[at:]):
-                return at
-        return len(text)
-
-    def _begins_one(self, tail: str) -> bool:
-        forms = self._forms
-        at = bisect_left(forms, tail)
-        # The tail itself may be a secret, and a longer one begin with it.
-        at += at < len(forms) and forms[at] == tail
-        return at < len(forms) and forms[at].startswith(tail)
+        held = self._forms.held_from(text)
+        if not self._patterns:
+            return held
+        bare, places = without_backslashes(text, self._bare.longest)
+        return min(held, places[self._bare.held_from(bare)])
 
     def _found(self, text: str) -> list[tuple[int, int]]:
         """Find where secrets stand: those that overlap are one place."""
@@ -98,6 +98,11 @@ class Redactor:
             while start >= 0:
                 yield start, start + len(form)
                 start = text.find(form, start + 1)
+        for pattern in self._patterns:
+            found = pattern.search(text)
+            while found:
+                yield found.span()
+                found = pattern.search(text, found.start() + 1)
 
 
 class TokenRedactor:
@@ -124,21 +129,15 @@ class TokenRedactor:
 
 def _forms(secret: str) -> Iterator[str]:
     """Give a secret as it is, and as JSON, URLs, `repr` and base64 write it."""
-    if len(secret) < _SHORTEST:
-        return
-    for form in {secret, secret.strip()}:  # a header holds it without the line's end
-        yield form
-        yield json.dumps(form)[1:-1]
-        yield json.dumps(form, ensure_ascii=False)[1:-1]
-        yield repr(form)[1:-1]
-        for quoted in (
-            _quoted(form, "/"),
-            _quoted(form, ""),
-            _quoted(form, "").replace("%20", "+"),
-        ):
-            yield quoted
-            yield _lower_case_escapes(quoted)
-        yield from _as_base64(form.encode(errors=_ANY_TEXT))
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield repr(secret)[1:-1]
+    spaced = _quoted(secret, "")
+    for quoted in (_quoted(secret, "/"), spaced, spaced.replace("%20", "+")):
+        yield quoted
+        yield _lower_case_escapes(quoted)
+    yield from _as_base64(secret.encode(errors=_ANY_TEXT))
 
 
 def _quoted(text: str, safe: str) -> str:
