@@ -26,10 +26,10 @@ from flowcompose.core.toolbox import Toolbox
 from flowcompose.core.tools import is_terminate
 from flowcompose.runner.agents import http_call
 from flowcompose.runner.agents.http_body import BodyTemplate, body_type
-from flowcompose.runner.agents.http_url import UrlTemplate
 from flowcompose.runner.agents.inward import leads_inward
 from flowcompose.runner.agents.tools import tools_for
 from flowcompose.runner.manifest import Manifest, load_text
+from flowcompose.runner.manifest.http_url import UrlTemplate
 from tests.loopback import Answer, Loopback, Request
 
 

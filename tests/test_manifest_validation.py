@@ -662,17 +662,25 @@ ERRORS: list[tuple[str, str, str]] = [
     ),
     ("Tool", "type: http", "4: spec.http: http spec is required for http type"),
     ("Tool", "type: http\nhttp: {}", "6: spec.http.url: URL is required for http tool"),
-    (
-        "Tool",
-        "type: http\nhttp: {url: 'file:///etc/passwd'}",
-        "6: spec.http.url: invalid URL 'file:///etc/passwd': it must begin with http:// or "
-        "https://, and name a host",
-    ),
-    (
-        "Tool",
-        "type: http\nhttp: {url: 'https://'}",
-        "6: spec.http.url: invalid URL 'https://': it must begin with http:// or https://, and "
-        "name a host",
+    *(
+        (
+            "Tool",
+            f"type: http\nhttp: {{url: '{url}'}}",
+            f"6: spec.http.url: invalid URL '{url.rpartition('@')[2]}': {problem}",
+        )
+        for url, problem in (
+            ("file:///etc/passwd", "it must begin with http:// or https://"),
+            ("https://", "it names no host"),
+            ("http://{u}/y", "its server must not depend on an argument"),
+            ("http://h{u}", "its server must not depend on an argument"),
+            ("http://[::1", "it is no URL"),
+            ("http://a b/", "it holds blanks or control characters"),
+            ("http://h:99999/", "it is no URL"),
+            (
+                "http://user:password@h/",
+                "it must hold no user or password: they belong in a key or a header",
+            ),
+        )
     ),
     (
         "Tool",
@@ -857,6 +865,12 @@ def test_what_a_document_runs_without_is_said(kind: str, spec: str, message: str
     manifest = _load(f"{_document(kind, 'x', spec)}---\n{team}")
     said = [each for each in _said(manifest.warnings) if "spec.team" not in each]
     assert (_said(manifest.errors), said) == ([], [message])
+
+
+def test_a_scheme_may_be_written_in_capitals() -> None:
+    assert (
+        _load(_document("Tool", "x", "type: http\nhttp: {url: 'HTTP://host/{q}'}")).problems == ()
+    )
 
 
 def test_a_key_that_is_not_in_a_secret_is_said() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flowcompose.runner.agents.base_url import problem_of_url
 from flowcompose.runner.agents.header import is_framing, problem_of_header
 from flowcompose.runner.agents.place import NO_KEY
+from flowcompose.runner.manifest.base_url import problem_of_url
 from flowcompose.runner.manifest.kinds.agent import AgentSpec
 from flowcompose.runner.manifest.kinds.model import ModelSpec, ProviderConfig
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flowcompose.core.errors import DefinitionError
-from flowcompose.runner.agents.base_url import problem_of_url
 from flowcompose.runner.agents.declared import Declared, declared_for
 from flowcompose.runner.agents.header import problem_of_header
 from flowcompose.runner.agents.place import AZURE_VERSION, NO_KEY, Place, options_text
 from flowcompose.runner.agents.properties import options_of
+from flowcompose.runner.manifest.base_url import problem_of_url
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

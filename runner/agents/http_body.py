@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from flowcompose.core.untyped import mapping_of
-from flowcompose.runner.agents.http_url import text_of
+from flowcompose.runner.manifest.http_url import text_of
 
 _FIELD = re.compile(r"\{\{-?\s*\.([\w.-]+?)\s*-?\}\}")
 _QUOTE = re.compile(r'\\.|"', re.DOTALL)

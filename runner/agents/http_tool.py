@@ -13,8 +13,8 @@ from flowcompose.core.untyped import mapping_of
 from flowcompose.runner.agents.header import is_framing, problem_of_header
 from flowcompose.runner.agents.http_body import BodyTemplate
 from flowcompose.runner.agents.http_call import HttpAnswer, HttpError, HttpRequest, fetch
-from flowcompose.runner.agents.http_url import UrlTemplate
 from flowcompose.runner.agents.in_thread import in_thread
+from flowcompose.runner.manifest.http_url import UrlTemplate
 from flowcompose.runner.secrets import Redactor
 
 WITH_BODY = ("POST", "PUT", "PATCH")

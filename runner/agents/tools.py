@@ -15,9 +15,9 @@ from flowcompose.runner.agents.ask_tool import ask_tool
 from flowcompose.runner.agents.builtin_tools import NAMES, builtin_tool
 from flowcompose.runner.agents.http_body import BodyTemplate, body_type
 from flowcompose.runner.agents.http_tool import HttpCall, HttpTool, arguments_schema, defaults_of
-from flowcompose.runner.agents.http_url import UrlTemplate
 from flowcompose.runner.agents.partial_tool import with_arguments
 from flowcompose.runner.manifest.durations import seconds
+from flowcompose.runner.manifest.http_url import UrlTemplate
 from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
 from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec, ToolSpec
 from flowcompose.runner.secrets import Redactor
@@ -123,6 +123,9 @@ class _Maker:
     ) -> BaseTool:
         try:
             url = UrlTemplate(http.url)
+        except ValueError as error:
+            raise self._error(document.name, f"its URL: {error}") from None
+        try:
             timeout = seconds(http.timeout)
         except ValueError as error:
             raise self._error(document.name, str(error)) from None

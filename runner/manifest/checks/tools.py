@@ -11,6 +11,7 @@ from flowcompose.runner.manifest.checks.schemas import schema_problem
 from flowcompose.runner.manifest.checks.sources import check_headers, check_parameters
 from flowcompose.runner.manifest.documents import Document
 from flowcompose.runner.manifest.durations import seconds
+from flowcompose.runner.manifest.http_url import UrlTemplate
 from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec, McpSpec, ToolSpec
 
 _TYPES: Final = ("http", "mcp", "agent", "team", "builtin")
@@ -58,14 +59,21 @@ def _check_url(context: Context, tool: Document, url: str) -> None:
     path = ("spec", "http", "url")
     if not url:
         context.error(tool, path, "URL is required for http tool")
-    elif not re.match(r"https?://[^/?#\s]", url):
+    elif problem := _problem_of_url(url):
         if _HOLE.search(url):
             context.warning(tool, path, "url is only a placeholder: put in where the tool is")
         else:
-            must = "it must begin with http:// or https://, and name a host"
             # What follows a question mark may be a key.
             shown = re.split(r"[?#]", url)[0].rpartition("@")[2][:100]
-            context.error(tool, path, f"invalid URL '{shown}': {must}")
+            context.error(tool, path, f"invalid URL '{shown}': {problem}")
+
+
+def _problem_of_url(url: str) -> str | None:
+    try:
+        UrlTemplate(url)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _check_mcp(context: Context, tool: Document, mcp: McpSpec | None) -> None:

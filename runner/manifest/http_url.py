@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
-from flowcompose.runner.agents.base_url import problem_of_url
+from flowcompose.runner.manifest.base_url import problem_of_url
 
 _PARTS = re.compile(r"(?i)(https?://[^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
@@ -25,22 +25,24 @@ class UrlTemplate:
     """A URL with `{name}` where an argument goes.
 
     Raises:
-        ValueError: It is not http or https, or an argument would choose the server.
+        ValueError: It is no URL of http or https, or an argument would choose the server.
     """
 
     def __init__(self, template: str) -> None:
         parts = _PARTS.fullmatch(template.strip())
         if parts is None:
-            msg = "its URL must begin with http:// or https://"
+            msg = "it must begin with http:// or https://"
             raise ValueError(msg)
         self.origin: str = parts[1]
         self._path: str = parts[2]
         self._query: str | None = parts[3]
         if "{" in self.origin:
-            msg = "the server in its URL must not depend on an argument"
+            msg = "its server must not depend on an argument"
             raise ValueError(msg)
         if problem := problem_of_url(self.origin):
-            msg = f"its URL: {problem}"
+            raise ValueError(problem)
+        if any(ord(letter) < ord(" ") or ord(letter) == 0x7F for letter in template.strip()):
+            msg = "it holds control characters"
             raise ValueError(msg)
 
     @property
