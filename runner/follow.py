@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 
+from flowcompose.core.errors import FlowComposeError
 from flowcompose.core.events import Event
 from flowcompose.runner.signals import TERMINATED_BY, ends_us
 
@@ -28,6 +29,14 @@ _Pipe = SimpleQueue[Event | BaseException | None]
 
 class OverdueError(Exception):
     """A run was not at its end when it was to be."""
+
+
+class EndedByStepError(FlowComposeError):
+    """A member or a step raised what is to end a program, as `sys.exit` does."""
+
+    def __init__(self, raised: BaseException) -> None:
+        said = f"{type(raised).__name__}: {raised}".rstrip(": ")
+        super().__init__(f"a member or step ended in place of an answer: {said}")
 
 
 def follow(
@@ -103,8 +112,10 @@ def _pump(
                 pipe.put(event)
                 if left.is_set():
                     break
-    except BaseException as error:
+    except Exception as error:
         pipe.put(error)
+    except BaseException as error:  # no Ctrl-C: that is heard where the run is followed
+        pipe.put(EndedByStepError(error))
     else:
         pipe.put(None)
 

@@ -1,9 +1,10 @@
-"""Running a pattern before a user's eyes, to an exit code."""
+"""Running a pattern before a user's eyes, to an exit code, and telling them what happens."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO
 
 from flowcompose.core.errors import FlowComposeError, RunError
 from flowcompose.core.pattern import Pattern
@@ -11,6 +12,8 @@ from flowcompose.runner.explain import explain
 from flowcompose.runner.follow import follow
 from flowcompose.runner.render import Renderer
 from flowcompose.runner.signals import INTERRUPTED
+from flowcompose.runner.texts import whole
+from flowcompose.runner.unwritable import writing
 
 
 def show(pattern: Pattern[Any], goal: Any, renderer: Renderer) -> int:
@@ -29,6 +32,17 @@ def show(pattern: Pattern[Any], goal: Any, renderer: Renderer) -> int:
     return 0
 
 
+def say(text: str, output: TextIO | None = None) -> None:
+    """Print a text; what is no character in it is replaced.
+
+    Raises:
+        UnwritableError: Standard output takes no more.
+    """
+    with writing():
+        print(whole(text), file=output or sys.stdout, flush=True)
+
+
 def complain(problem: str) -> None:
-    """Tell the user, apart from the output."""
-    print(f"flowcompose: {problem}", file=sys.stderr)
+    """Tell the user, apart from the output; where nobody listens, the output may be wanted yet."""
+    with suppress(OSError):
+        print(whole(f"flowcompose: {problem}"), file=sys.stderr)

@@ -14,11 +14,12 @@ from typing import Any, TextIO
 from flowcompose.core.results import Stop
 from flowcompose.runner.keys import known_keys
 from flowcompose.runner.render.words import clean
-from flowcompose.runner.runs.telling import Told, told_of_failure, told_of_unusable
+from flowcompose.runner.runs.telling import FAILED, Told, told_of_failure, told_of_unusable
 from flowcompose.runner.secrets import Redactor
-from flowcompose.runner.show import complain
+from flowcompose.runner.show import complain, say
 from flowcompose.runner.signals import ending_as_ctrl_c, held_off
 from flowcompose.runner.unusable import UnusableError
+from flowcompose.runner.unwritable import UnwritableError, writing
 
 
 def conclude(
@@ -38,38 +39,39 @@ def conclude(
         api_key: The one that was given, which must not be shown.
         base_url: The endpoint that was given, which may hold a secret.
     """
-    with ending_as_ctrl_c(), alone_on_stdout(wants_json) as output:
-        told = _told(work, query, Redactor(known_keys(api_key, base_url)), wants_json)
-        with held_off():
-            if wants_json:
-                print(json.dumps(told.report, ensure_ascii=False), file=output, flush=True)
+    try:
+        with ending_as_ctrl_c(), alone_on_stdout(wants_json) as output:
+            told = _told(work, query, Redactor(known_keys(api_key, base_url)))
+            with held_off():
+                if wants_json:
+                    say(json.dumps(told.report, ensure_ascii=False), output)
+    except UnwritableError as error:
+        if not error.nobody_reads:
+            complain(str(error))
+        return FAILED
     return told.code
 
 
-def _told(
-    work: Callable[[], Told], query: str | None, redactor: Redactor, wants_json: bool
-) -> Told:
+def _told(work: Callable[[], Told], query: str | None, redactor: Redactor) -> Told:
     try:
         return work()
     except UnusableError as error:
-        with suppress(OSError):
-            for each in error.found:
-                mark = "warning: " if each.severity == "warning" else ""
-                complain(redactor.clean(clean(f"{mark}{each}")))
+        for each in error.found:
+            mark = "warning: " if each.severity == "warning" else ""
+            complain(redactor.clean(clean(f"{mark}{each}")))
         told = told_of_unusable(error)
         return Told(told.code, redactor.clean_json(told.report))
     except KeyboardInterrupt:
         return told_of_failure("canceled", Stop(reason="cancelled"), query=query)
-    except Exception as error:
-        if isinstance(error, BrokenPipeError) and not wants_json:
-            raise
+    except UnwritableError:
+        raise
+    except BaseException as error:  # a user's code may raise what is to end a program
         said = redactor.clean(_unexpected(error))
-        with suppress(OSError):
-            complain(said)
+        complain(said)
         return told_of_failure("error", Stop(reason="failed", detail=said), query=query)
 
 
-def _unexpected(error: Exception) -> str:
+def _unexpected(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
     said = clean(" ".join(f"{type(error).__name__}: {error}".split()))
@@ -96,11 +98,16 @@ def _descriptor_freed(output: TextIO) -> Generator[TextIO]:
     if not _is_standard(output):
         yield output
         return
-    output.flush()
+    with writing():
+        output.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
-    with os.fdopen(kept, "w", encoding="utf-8") as own:
+    own = os.fdopen(kept, "w", encoding="utf-8", errors="replace")
+    try:
         yield own
+    finally:
+        with suppress(OSError):  # what was not written was told then
+            own.close()
 
 
 def _is_standard(output: Any) -> bool:

@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from flowcompose.core.errors import DefinitionError
+from flowcompose.runner.commands.concluding import alone_on_stdout, conclude
 from flowcompose.runner.export import Export, export_pattern
 from flowcompose.runner.export.files import write_files
 from flowcompose.runner.objects import find_object, reference_in
-from flowcompose.runner.show import complain
+from flowcompose.runner.runs.telling import Told
+from flowcompose.runner.show import complain, say
 from flowcompose.runner.unusable import UnusableError
 
 HELP = """Write a pattern that was built in Python as documents.
@@ -47,20 +49,21 @@ def export(
     ] = False,
 ) -> None:
     """Write documents."""
-    try:
-        made = _exported(target)
-        for finding in made.findings:
-            complain(str(finding))
-        if strict and made.lost:
-            raise UnusableError(f"--strict: {len(made.lost)} lost, nothing is written")
-        if output is None:
-            typer.echo(made.yaml.encode(), nl=False)  # UTF-8, whatever the terminal has
-        else:
-            _say(write_files(made.documents, output, force=force))
-    except (UnusableError, DefinitionError) as error:
-        for line in str(error).splitlines():
-            complain(line)
-        raise typer.Exit(2) from None
+
+    def work() -> Told:
+        with alone_on_stdout(True) as free:
+            made = _exported(target)
+            for finding in made.findings:
+                complain(str(finding))
+            if strict and made.lost:
+                raise UnusableError(f"--strict: {len(made.lost)} lost, nothing is written")
+            if output is None:
+                say(made.yaml.removesuffix("\n"), free)
+            else:
+                say("\n".join(map(str, write_files(made.documents, output, force=force))), free)
+        return Told(0, {})
+
+    raise typer.Exit(conclude(work, wants_json=False))
 
 
 def _exported(target: str) -> Export:
@@ -68,9 +71,7 @@ def _exported(target: str) -> Export:
     if reference is None:
         problem = f"{target!r} is no object of Python"
         raise UnusableError(f"{problem}: give one as module:object or file.py:object")
-    return export_pattern(find_object(reference))
-
-
-def _say(files: list[Path]) -> None:
-    for file in files:
-        typer.echo(file)
+    try:
+        return export_pattern(find_object(reference))
+    except DefinitionError as error:
+        raise UnusableError.of(error) from None

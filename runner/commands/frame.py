@@ -8,6 +8,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from flowcompose.runner.runs.telling import told_of_unusable
+from flowcompose.runner.show import say
 from flowcompose.runner.unusable import UnusableError
 
 
@@ -23,5 +24,5 @@ class JsonCommand(TyperCommand):
             # The class of usage errors is click's, which newer versions of typer have inside.
             said = getattr(error, "format_message", None)
             if said is not None and "--json" in given:
-                print(json.dumps(told_of_unusable(UnusableError(str(said()))).report))
+                say(json.dumps(told_of_unusable(UnusableError(str(said()))).report))
             raise

@@ -13,6 +13,7 @@ from flowcompose.runner.commands.options import Compat, CompatOption, Paths, Que
 from flowcompose.runner.objects import find_object
 from flowcompose.runner.runs.documents import load_documents
 from flowcompose.runner.runs.telling import Told
+from flowcompose.runner.show import say
 from flowcompose.runner.unusable import UnusableError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def graph(
     def work() -> Told:
         asked = Asked(paths=tuple(paths), query=query, team=team, compat=compat.value)
         with alone_on_stdout(True) as output:
-            print(_mermaid(asked).rstrip("\n"), file=output)
+            say(_mermaid(asked).rstrip("\n"), output)
         return Told(0, {})
 
     raise typer.Exit(conclude(work, wants_json=False))

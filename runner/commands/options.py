@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from flowcompose.runner.texts import is_whole
+from flowcompose.runner.unusable import UnusableError
 
 Paths = Annotated[
     list[str],
@@ -58,6 +62,21 @@ Team = Annotated[
     str | None,
     typer.Option("--team", metavar="NAME", help="A Team or an Agent, in place of a Query."),
 ]
+
+
+def check_texts(**options: str | Sequence[str] | None) -> None:
+    """See whether what was given is text: a shell passes on any bytes.
+
+    Raises:
+        UnusableError: It is none.
+    """
+    bad = [
+        f"--{name.replace('_', '-')}: it is no UTF-8 text"
+        for name, given in options.items()
+        if not is_whole("".join(given or ()))
+    ]
+    if bad:
+        raise UnusableError(*bad)
 
 
 class Compat(StrEnum):

@@ -20,6 +20,7 @@ from flowcompose.runner.commands.options import (
     Plain,
     Quiet,
     Timeout,
+    check_texts,
 )
 from flowcompose.runner.runs.keeping import Kept
 from flowcompose.runner.runs.manner import Manner
@@ -67,6 +68,7 @@ def resume(
     manner = Manner(json=json, plain=plain, quiet=quiet, events=target)
 
     def work() -> Told:
+        check_texts(answer=answer, model=model, base_url=base_url, api_key=api_key)
         file = RunFile.named(checkpoint, must_exist=True)
         known = _find(file, thread)
         kept = Kept(file, Runs(file), thread)

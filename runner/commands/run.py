@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -24,12 +23,13 @@ from flowcompose.runner.commands.options import (
     Quiet,
     Team,
     Timeout,
+    check_texts,
 )
 from flowcompose.runner.runs.keeping import Kept
 from flowcompose.runner.runs.manner import Manner
 from flowcompose.runner.runs.run import Run
 from flowcompose.runner.runs.telling import Told
-from flowcompose.runner.texts import TextError, read_text
+from flowcompose.runner.texts import TextError, read_standard_input, read_text
 from flowcompose.runner.threads.file import RunFile
 from flowcompose.runner.unusable import UnusableError
 
@@ -84,6 +84,8 @@ def run(
     manner = Manner(json=json, plain=plain, quiet=quiet, events=events)
 
     def work() -> Told:
+        texts = {"query": query, "team": team, "input": text, "thread": thread}
+        check_texts(**texts, model=model, base_url=base_url, api_key=api_key)
         asked = Asked(
             paths=tuple(paths),
             query=query,
@@ -107,11 +109,9 @@ def _input(text: str | None, file: str | None) -> str | None:
     if file is None:
         return text
     try:
-        return sys.stdin.read() if file == "-" else read_text(Path(file))
+        return read_standard_input() if file == "-" else read_text(Path(file))
     except TextError as error:
         raise UnusableError(f"--input-file: {error}") from None
-    except UnicodeDecodeError as error:
-        raise UnusableError(f"--input-file: standard input is no text: {error.reason}") from None
 
 
 def _kept(checkpoint: str | None, thread: str | None) -> Kept | None:

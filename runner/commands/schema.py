@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from flowcompose.runner.show import say
+
 HELP = """Print the JSON Schema of the documents, with a description of each field.
 
 \b
@@ -19,4 +21,4 @@ def schema() -> None:
     """Print the schema."""
     from flowcompose.runner.manifest import json_schema
 
-    print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    say(json.dumps(json_schema(), indent=2, ensure_ascii=False))

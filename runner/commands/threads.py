@@ -12,6 +12,7 @@ from flowcompose.runner.commands.concluding import conclude
 from flowcompose.runner.commands.options import Checkpoint, Json
 from flowcompose.runner.render.words import clean
 from flowcompose.runner.runs.telling import Told, stop_json
+from flowcompose.runner.show import say
 from flowcompose.runner.threads.file import RunFile
 from flowcompose.runner.threads.listing import Listed, list_threads
 
@@ -32,7 +33,7 @@ def threads(checkpoint: Checkpoint, json: Json = False) -> None:
     def work() -> Told:
         found = list_threads(RunFile.named(checkpoint, must_exist=True))
         if not json:
-            print("\n".join(_lines(found)))
+            say("\n".join(_lines(found)))
         return Told(0, {"threads": [_as_json(each) for each in found]})
 
     raise typer.Exit(conclude(work, wants_json=json))

@@ -11,13 +11,14 @@ import typer
 from flowcompose.core.errors import DefinitionError, ManifestProblem
 from flowcompose.core.flow.flow import Flow
 from flowcompose.runner.asked import Asked
-from flowcompose.runner.commands.concluding import conclude
+from flowcompose.runner.commands.concluding import alone_on_stdout, conclude
 from flowcompose.runner.commands.options import Compat, CompatOption, Json, Paths
 from flowcompose.runner.objects import Reference, find_object, kind_of
 from flowcompose.runner.render.words import clean, count
 from flowcompose.runner.runs.documents import documents_json, read_documents
 from flowcompose.runner.runs.telling import UNUSABLE, Told, validation
 from flowcompose.runner.secrets import Redactor
+from flowcompose.runner.show import say
 from flowcompose.runner.unusable import UnusableError
 
 HELP = """Say what is wrong with documents, or with a pattern in Python, and where.
@@ -44,9 +45,10 @@ def validate(
     def work() -> Told:
         asked = Asked(paths=tuple(paths), compat=compat.value)
         reference = asked.reference
-        told = _of_python(reference, strict) if reference else _of_documents(asked, strict)
-        if not json:
-            print("\n".join(_lines(told.report)))
+        with alone_on_stdout(not json) as output:  # with --json the whole command is
+            told = _of_python(reference, strict) if reference else _of_documents(asked, strict)
+            if not json:
+                say("\n".join(_lines(told.report)), output)
         return told
 
     raise typer.Exit(conclude(work, wants_json=json))

@@ -80,7 +80,7 @@ def told_in_one_line(what: str) -> Generator[None]:
     """
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         raise UnusableError(_problem(what, error)) from None
 
 

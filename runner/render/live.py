@@ -16,6 +16,7 @@ from flowcompose.runner.render.base import Renderer
 from flowcompose.runner.render.output import deliverable
 from flowcompose.runner.render.region import Region, marked, measured, titled
 from flowcompose.runner.render.words import call, clean, is_new, spent, why
+from flowcompose.runner.unwritable import UnwritableError, writing
 
 _HUES = ("cyan", "magenta", "green", "yellow", "blue", "bright_red", "bright_cyan")
 
@@ -37,10 +38,13 @@ class LiveRenderer(Renderer):
 
     def __exit__(self, *error: object) -> None:
         """Print the texts that somebody was in the middle of, and give the terminal back."""
+        self._region.waiting = ""
+        if error and isinstance(error[1], UnwritableError):
+            self._region.texts.clear()
         for name in list(self._region.texts):
             self.abandon(name)
-        self._region.waiting = ""
-        self._live.stop()
+        with writing():
+            self._live.stop()
 
     def note(self, about: str, said: str) -> None:
         """Show a fact about the run."""
@@ -49,7 +53,8 @@ class LiveRenderer(Renderer):
     def begin(self, pattern: str) -> None:
         """Show that a run begins."""
         self._print(Text.assemble(("flow  ", "bold"), pattern))
-        self._live.start()
+        with writing():
+            self._live.start()
 
     def round(self, number: int, where: str) -> None:
         """Show that a round begins."""
@@ -131,4 +136,5 @@ class LiveRenderer(Renderer):
 
     def _print(self, *parts: RenderableType) -> None:
         """Print above the region. In one piece, so that nothing flickers."""
-        self._console.print(measured(Group(*parts)))
+        with writing():
+            self._console.print(measured(Group(*parts)))

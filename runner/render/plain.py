@@ -10,6 +10,7 @@ from flowcompose.core import events
 from flowcompose.core.results import Result
 from flowcompose.runner.render.base import Renderer
 from flowcompose.runner.render.words import as_data, call, clean, is_new, spent, title_of, why
+from flowcompose.runner.unwritable import UnwritableError, writing
 
 _OFTEN = 30.0
 """Seconds after which a long run says again how far it is."""
@@ -35,8 +36,8 @@ class PlainRenderer(Renderer):
 
     def __exit__(self, *error: object) -> None:
         """Write out the lines that somebody was in the middle of."""
-        if error and isinstance(error[1], OSError):
-            return  # nobody reads any more
+        if error and isinstance(error[1], UnwritableError):
+            return
         for name in list(self._saying):
             self.abandon(name)
 
@@ -135,8 +136,9 @@ class PlainRenderer(Renderer):
 
     def _write(self, line: str) -> None:
         # Flushed line by line: who reads the other end of a pipe wants to follow.
-        self._stream.write(f"{line}\n")
-        self._stream.flush()
+        with writing():
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -12,14 +12,15 @@ from flowcompose.core.events import ToolCalled
 from flowcompose.core.results import Result
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape
 from flowcompose.resources.usage import Tokens
+from flowcompose.runner.texts import whole
 
 # A model could else move the cursor, or write to the clipboard, of who reads it.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def clean(text: str) -> str:
-    """Drop control characters; lines and tabs stay."""
-    return _CONTROL.sub("", text)
+    """Drop control characters, lines and tabs stay; what is no character is replaced."""
+    return _CONTROL.sub("", whole(text))
 
 
 def place(path: tuple[str, ...], *names: str) -> str:

@@ -16,5 +16,7 @@ class Ended:
     answer: Answer
     result: Result[Any] | None = None
     """What the run gave, if it came to its end or waits for an answer."""
+    questions: tuple[Any, ...] = ()
+    """What it waits to be told, as JSON that may be shown."""
     broke: BaseException | None = None
     """What ended all of it: an interruption, or a reader that is gone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,8 @@ from typing import Any, Self
 from flowcompose.core.events import Event
 from flowcompose.resources.structured_data import to_json
 from flowcompose.runner.secrets import Redactor
+from flowcompose.runner.show import complain
+from flowcompose.runner.texts import whole
 from flowcompose.runner.unusable import UnusableError
 
 
@@ -45,7 +47,8 @@ class EventFile:
         trace: TracebackType | None,
     ) -> None:
         """Close it."""
-        self._file.close()
+        with suppress(OSError):  # what was not written was told then
+            self._file.close()
 
     def write(self, event: Event, redactor: Redactor) -> None:
         """Add an event. A full disk is told once, and does not end the run."""
@@ -53,21 +56,22 @@ class EventFile:
             return
         line = redactor.clean_json(event_json(event))
         try:
-            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._file.write(whole(json.dumps(line, ensure_ascii=False)) + "\n")
             self._file.flush()
         except OSError as error:
             self._broken = True
-            said = f"flowcompose: warning: --events: {self._path}: {error.strerror or error}"
-            print(f"{said}; the run goes on without", file=sys.stderr)
+            said = f"warning: --events: {self._path}: {error.strerror or error}"
+            complain(f"{said}; the run goes on without")
 
 
 def event_json(event: Event) -> dict[str, Any]:
     """Give an event as JSON: its class as `type`, then its fields."""
-    named = {each.name: _plain(getattr(event, each.name)) for each in fields(event)}
+    named = {each.name: plain(getattr(event, each.name)) for each in fields(event)}
     return {"type": type(event).__name__, **named}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Give any value as JSON."""
     try:
         return to_json(value)
     except Exception:  # a user's own class may refuse in any way

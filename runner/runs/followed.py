@@ -10,11 +10,14 @@ from typing import Any, Self
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import GraphOutput, StateSnapshot
 
+from flowcompose.core.errors import FlowComposeError
 from flowcompose.core.event_reader import EventReader
 from flowcompose.core.events import Event
+from flowcompose.core.explain import explain
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.results import Result
 from flowcompose.core.untyped import engine
+from flowcompose.runner.render.words import clean, count
 from flowcompose.runner.teams import Job
 from flowcompose.runner.unusable import UnusableError
 
@@ -61,11 +64,19 @@ def go_on(
     kept = followed.kept(thread)
     if kept is None or _number(kept) == after:
         return Following(followed.begun(job.goal, thread))
-    if answers and not kept.interrupts:
-        raise UnusableError(f"thread {thread!r} waits for no answer: leave out --answer")
+    if answers and len(answers) != len(kept.interrupts):
+        raise _other_answers(thread, [each.value for each in kept.interrupts], len(answers))
     answer = list(answers) if len(answers) > 1 else next(iter(answers), None)
     events = followed.resumed(thread, kept, answer)
     return Following(events, followed.read(kept, thread))
+
+
+def _other_answers(thread: str, questions: Sequence[Any], given: int) -> UnusableError:
+    if not questions:
+        return UnusableError(f"thread {thread!r} waits for no answer: leave out --answer")
+    asked = ", ".join(clean(str(each)) for each in questions)
+    told = f"thread {thread!r} waits for {count(len(questions), 'answer')} ({asked})"
+    return UnusableError(f"{told}, and got {given}: give --answer once for each question")
 
 
 @dataclass(frozen=True)
@@ -104,7 +115,12 @@ class Followed(Pattern[Any]):
 
     def kept(self, thread: str) -> StateSnapshot | None:
         """Give what the checkpointer has of a thread; None where it knows no such thread."""
-        snapshot = self.get_state(self._in_thread(None, thread))
+        try:
+            snapshot = self.get_state(self._in_thread(None, thread))
+        except FlowComposeError:
+            raise
+        except Exception as error:  # the engine reads in it what anybody may have written
+            raise UnusableError(f"thread {thread!r} cannot be read: {explain(error)}") from error
         return None if snapshot.created_at is None else snapshot
 
     def stands(self, snapshot: StateSnapshot, thread: str) -> bool:

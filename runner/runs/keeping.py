@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -37,8 +38,9 @@ class Kept:
             return [self.thread]
         return [f"{self.thread}/{number}" for number, _ in enumerate(jobs, 1)]
 
-    def begin(self, asked: Asked, source: Source) -> None:
-        """Note a new run.
+    @contextmanager
+    def begun(self, asked: Asked, source: Source) -> Generator[None]:
+        """Note a new run; not if it turns out that nothing can be run.
 
         Raises:
             UnusableError: The thread is in the middle of another one.
@@ -55,14 +57,27 @@ class Kept:
         if known is not None and known.state in ("unfinished", "running"):
             raise self._unfinished()  # it was left before its first checkpoint
         self._claimed(self.runs.begin(self.thread, asked, targets, source.digest, known))
+        with self._put_back_if_unusable(known):
+            yield
 
-    def go_on(self, known: KeptRun) -> None:
-        """Note that a run is gone on with.
+    @contextmanager
+    def gone_on(self, known: KeptRun) -> Generator[None]:
+        """Note that a run is gone on with; not if it turns out that it cannot be.
 
         Raises:
             UnusableError: Another process has begun to, since it was looked at.
         """
         self._claimed(self.runs.go_on(known))
+        with self._put_back_if_unusable(known):
+            yield
+
+    @contextmanager
+    def _put_back_if_unusable(self, known: KeptRun | None) -> Generator[None]:
+        try:
+            yield
+        except UnusableError:
+            self.runs.put_back(self.thread, known)
+            raise
 
     def check_idle(self, known: KeptRun) -> None:
         """Let two processes not work on one run.

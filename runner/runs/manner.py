@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,5 +43,4 @@ class Manner:
 
     def complain(self, said: str) -> None:
         """Tell something that must be known, apart from the output."""
-        with suppress(OSError):  # where nobody listens, the output may still be wanted
-            complain(said)
+        complain(said)

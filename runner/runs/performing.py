@@ -52,7 +52,9 @@ class Performance:
         try:
             following = noting_turns(self._following(job, thread), self.took)
             return watch.to_the_end(following, self.timeout or None)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if first and not watch.so_far.turns:
                 _raise_if_unusable(error)
             return watch.failed(error)
@@ -66,7 +68,7 @@ class Performance:
         return begin(job, thread, tokens=tokens)
 
 
-def _raise_if_unusable(error: Exception) -> None:
+def _raise_if_unusable(error: BaseException) -> None:
     """Where nothing was run, an error of a definition is none of a run."""
     if isinstance(error, DefinitionError):
         raise UnusableError.of(error) from None

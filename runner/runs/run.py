@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowcompose.core.results import Stop
-from flowcompose.resources.structured_data import to_json
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.render.words import clean
 from flowcompose.runner.runs.ended import Ended
@@ -19,9 +18,11 @@ from flowcompose.runner.runs.manner import Manner
 from flowcompose.runner.runs.performing import Performance
 from flowcompose.runner.runs.sources import Source, open_source
 from flowcompose.runner.runs.telling import Told, told_of_run
+from flowcompose.runner.show import say
 from flowcompose.runner.teams import Answer
 from flowcompose.runner.threads.kept_run import KeptRun, Target
 from flowcompose.runner.unusable import UnusableError
+from flowcompose.runner.unwritable import UnwritableError
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ class Run:
         with self._source() as source:
             if source.canceled:
                 return replace(self, kept=None)._tell(source, [_canceled(source)])
-            if self.kept is not None:
-                self.kept.begin(self._known(source), source)
-            return self._perform(source, Performance(self.manner))
+            if self.kept is None:
+                return self._perform(source, Performance(self.manner))
+            with self.kept.begun(self._known(source), source):
+                return self._perform(source, Performance(self.manner))
 
     def go_on(self, known: KeptRun, answers: Sequence[str]) -> Told:
         """Go on with a run that is kept.
@@ -54,9 +56,9 @@ class Run:
         assert self.kept is not None  # it is from there
         with self._source() as source:
             self._compare(source, known)
-            self.kept.go_on(known)
             how = Performance(self.manner, resumed=known.targets, answers=answers)
-            return self._perform(source, how)
+            with self.kept.gone_on(known):
+                return self._perform(source, how)
 
     @contextmanager
     def _source(self) -> Generator[Source]:
@@ -94,31 +96,31 @@ class Run:
         return (lambda turns: None) if kept is None else lambda n: kept.runs.took(kept.thread, n)
 
     def _tell(self, source: Source, ended: Sequence[Ended]) -> Told:
-        answers = [each.answer for each in ended]
         thread = self.kept.thread if self.kept else _own_thread(ended)
-        told = told_of_run(answers, query=source.query, era=source.era, thread=thread)
+        told = told_of_run(ended, query=source.query, era=source.era, thread=thread)
         if self.kept is not None:
             self.kept.end(told.report["phase"], told.report["stop"])
-        self._say(source, ended, told)
+        self._say(ended, told)
         for each in ended:
-            if isinstance(each.broke, BrokenPipeError):
+            if isinstance(each.broke, UnwritableError):
                 raise each.broke
         return told
 
-    def _say(self, source: Source, ended: Sequence[Ended], told: Told) -> None:
+    def _say(self, ended: Sequence[Ended], told: Told) -> None:
         """Tell what went wrong, and how to go on."""
-        for job, each in zip(source.jobs, ended, strict=False):
+        for each in ended:
             if each.answer.error:
                 self.manner.complain(each.answer.error)
-            for question in each.result.interrupts if each.result else ():
-                self.manner.complain(job.redactor.clean(_asks(question)))
-        if self.manner.quiet and not self.manner.json:
-            print("\n".join(each.answer.content for each in ended if not each.answer.error))
-        waits = any(each.result and each.result.interrupts for each in ended)
+            for question in each.questions:
+                self.manner.complain(_asks(question))
+        said = [each.answer.content for each in ended if not each.answer.error]
+        if self.manner.quiet and not self.manner.json and any(said):
+            say("\n".join(filter(None, said)))
+        questions = sum(len(each.questions) for each in ended)
         if told.code and self.kept is not None:
-            more = " --answer TEXT" if waits else ""
-            self.manner.complain(f"to go on: {self.kept.to_resume}{more}")
-        elif waits:
+            answers = " --answer TEXT" * questions
+            self.manner.complain(f"to go on: {self.kept.to_resume}{answers}")
+        elif questions:
             self.manner.complain("nobody can answer: it was not kept; run it with --checkpoint")
 
     def _compare(self, source: Source, known: KeptRun) -> None:
@@ -142,7 +144,7 @@ def _changed(known: KeptRun, before: Target, name: str, gone: Sequence[str]) -> 
 
 
 def _asks(question: Any) -> str:
-    said = question if isinstance(question, str) else json.dumps(to_json(question))
+    said = question if isinstance(question, str) else json.dumps(question, ensure_ascii=False)
     return f"the run waits for an answer: {clean(said)}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from flowcompose.core.errors import ManifestProblem
 from flowcompose.core.results import Stop
 from flowcompose.resources.usage import Tokens
+from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.signals import INTERRUPTED
 from flowcompose.runner.teams import Answer
 from flowcompose.runner.unusable import UnusableError
@@ -29,15 +30,16 @@ class Told:
 
 
 def told_of_run(
-    answers: Sequence[Answer], *, query: str | None, era: str | None, thread: str | None
+    ended: Sequence[Ended], *, query: str | None, era: str | None, thread: str | None
 ) -> Told:
     """Tell what came of all targets."""
+    answers = [each.answer for each in ended]
     phase = phase_of(answers)
     used = sum((answer.usage for answer in answers), Tokens())
     report = {
         "query": query,
         "phase": phase,
-        "responses": [_response(answer) for answer in answers],
+        "responses": [_response(each.answer, each.questions) for each in ended],
         "stop": stop_json(stop_of(answers)),
         "tokenUsage": {
             "promptTokens": used.input_tokens,
@@ -91,14 +93,18 @@ def stop_json(stop: Stop | None) -> dict[str, Any] | None:
     return None if stop is None else stop.model_dump(mode="json")
 
 
-def _response(answer: Answer) -> dict[str, Any]:
-    response = {
+def _response(answer: Answer, questions: Sequence[Any]) -> dict[str, Any]:
+    response: dict[str, Any] = {
         "target": {"type": answer.target_type, "name": answer.target},
         "phase": answer.phase,
         "content": answer.content,
         "raw": answer.raw,
     }
-    return response if answer.error is None else {**response, "error": answer.error}
+    if answer.error is not None:
+        response["error"] = answer.error
+    if questions:
+        response["interrupts"] = list(questions)
+    return response
 
 
 def _problem(problem: ManifestProblem) -> dict[str, Any]:

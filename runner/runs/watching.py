@@ -13,12 +13,13 @@ from flowcompose.core.results import Result, Stop
 from flowcompose.runner.explain import explain
 from flowcompose.runner.follow import OverdueError, follow
 from flowcompose.runner.runs.ended import Ended
-from flowcompose.runner.runs.event_file import EventFile
+from flowcompose.runner.runs.event_file import EventFile, plain
 from flowcompose.runner.runs.followed import Following
 from flowcompose.runner.runs.manner import Manner
 from flowcompose.runner.runs.redacting import RedactedEvents
 from flowcompose.runner.runs.so_far import SoFar
 from flowcompose.runner.teams import Job
+from flowcompose.runner.unwritable import UnwritableError
 
 
 class Watch:
@@ -56,12 +57,14 @@ class Watch:
             stop = Stop(reason="cancelled", by="timeout", detail=said)
             left = self._broke_off("timed out", stop)
             return Ended(self._job.failure(RunError(said, result=left)))
-        except BrokenPipeError as error:  # nobody reads any more
+        except UnwritableError as error:
             left = self.so_far.result(Stop(reason="cancelled"))
             return Ended(self._job.failure(KeyboardInterrupt(), left), broke=error)
-        return Ended(self._job.answer(result), result)
+        asked = plain(list(result.interrupts))
+        questions = tuple(self._job.redactor.clean_json(asked))
+        return Ended(self._job.answer(result), result, questions)
 
-    def failed(self, error: Exception) -> Ended:
+    def failed(self, error: BaseException) -> Ended:
         """Tell what is left of a run that raised."""
         told = self._told(error)
         self._renderer.broke_off("failed", told.result)
@@ -96,7 +99,7 @@ class Watch:
         self._renderer.broke_off(how, left)
         return left
 
-    def _told(self, error: Exception) -> RunError:
+    def _told(self, error: BaseException) -> RunError:
         """Documents have words of their own for what failed; of Python we tell the person."""
         left = error.result if isinstance(error, RunError) else None
         if isinstance(error, RunError) and left is not None and self._job.era is not None:

@@ -65,6 +65,7 @@ class RunFile:
         try:
             saver = Saver(connection)
             self._reading(lambda: _patiently(saver.setup))
+            self._reading(lambda: _check_tables(connection))
             yield saver
         finally:
             if not left_behind():  # a run that was left still writes, until the process ends
@@ -121,6 +122,20 @@ def _check(path: Path, *, must_exist: bool) -> None:
         raise UnusableError(f"--checkpoint: no such file: {str(path)!r}")
     if not path.parent.is_dir():
         raise UnusableError(f"--checkpoint: no such folder: {str(path.parent)!r}; make it first")
+
+
+_TABLES = (
+    "SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,"
+    " metadata FROM checkpoints LIMIT 0",
+    "SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value"
+    " FROM writes LIMIT 0",
+)
+"""What the engine asks for; tables of these names may be another program's."""
+
+
+def _check_tables(connection: sqlite3.Connection) -> None:
+    for query in _TABLES:
+        connection.execute(query)
 
 
 def _patiently(act: Callable[[], None]) -> None:

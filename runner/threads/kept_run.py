@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flowcompose.core.results import Stop
@@ -42,6 +42,8 @@ class KeptRun:
     stop: Stop | None
     digest: str
     """Of the files that it was made of."""
+    row: tuple[Any, ...] = field(default=(), repr=False)
+    """The same as it stands in the file."""
 
     @property
     def state(self) -> str:
@@ -50,30 +52,32 @@ class KeptRun:
         return "unfinished" if gone else self.phase
 
 
-def read_run(
-    thread: str,
-    asked: str,
-    targets: str,
-    process: str,
-    started: float,
-    updated: float,
-    turns: int,
-    phase: str,
-    stop: str | None,
-    digest: str,
-) -> KeptRun:
-    """Read what `COLUMNS` hold."""
+def read_run(row: tuple[Any, ...]) -> KeptRun:
+    """Read what `COLUMNS` hold.
+
+    Raises:
+        ValueError: Another program or version wrote it.
+    """
+    try:
+        return _read(row)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(row[0]) from error
+
+
+def _read(row: tuple[Any, ...]) -> KeptRun:
+    thread, asked, targets, process, started, updated, turns, phase, stop, digest = row
     return KeptRun(
         thread=thread,
         asked=Asked.read(json.loads(asked)),
         targets=tuple(map(_target, json.loads(targets))),
         process=Process(**json.loads(process)),
-        started=started,
-        updated=updated,
-        turns=turns,
+        started=float(started),
+        updated=float(updated),
+        turns=int(turns),
         phase=phase,
         stop=None if stop is None else Stop.model_validate_json(stop),
         digest=digest,
+        row=row,
     )
 
 

@@ -12,6 +12,7 @@ from flowcompose.runner.asked import Asked
 from flowcompose.runner.threads.file import RunFile
 from flowcompose.runner.threads.kept_run import COLUMNS, KeptRun, Target, read_run
 from flowcompose.runner.threads.process import Process
+from flowcompose.runner.unusable import UnusableError
 
 TABLE = "flowcompose_runs"
 
@@ -106,6 +107,13 @@ class Runs:
             (phase, stop and json.dumps(stop), time.time(), thread),
         )
 
+    def put_back(self, thread: str, known: KeptRun | None) -> None:
+        """Let a thread hold again what it held before this process began or went on with it."""
+        self._file.write(f"DELETE FROM {TABLE} WHERE thread = ?", (thread,))
+        if known is not None:
+            marks = ", ".join("?" * len(known.row))
+            self._file.write(f"INSERT INTO {TABLE} ({COLUMNS}) VALUES ({marks})", known.row)
+
     def find(self, thread: str) -> KeptRun | None:
         """Give the run of a thread."""
         return next((each for each in self.all() if each.thread == thread), None)
@@ -115,4 +123,8 @@ class Runs:
         if TABLE not in self._file.tables():
             return []
         query = f"SELECT {COLUMNS} FROM {TABLE} ORDER BY started"
-        return [read_run(*row) for row in self._file.rows(query)]
+        try:
+            return [read_run(row) for row in self._file.rows(query)]
+        except ValueError as error:
+            said = f"thread {error} in it was kept by another program or version"
+            raise UnusableError(f"--checkpoint {self._file.option}: {said}") from error
