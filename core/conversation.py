@@ -43,6 +43,15 @@ class UseTools:
 Steps = Generator[AskModel | UseTools, Any, Any]
 
 
+def _whole(answer: Any) -> Any:
+    """Give an answer without halves of characters, which no request and no checkpoint can hold."""
+    text = answer.content if isinstance(answer, AIMessage) else None
+    if not isinstance(text, str) or text.isascii():
+        return answer
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return answer if whole == text else answer.model_copy(update={"content": whole})
+
+
 @dataclass(frozen=True)
 class Conversation:
     """One call of a generator: where it happens, and how patient it is."""
@@ -98,7 +107,7 @@ class Conversation:
         message: Any = answer["raw"] if isinstance(answer, dict) else answer  # pyright: ignore[reportUnknownVariableType] - the engine's Any
         if isinstance(message, AIMessage):
             self.ctx.meter.add(message)
-        return answer  # pyright: ignore[reportUnknownVariableType] - the engine's Any
+        return _whole(answer) if answer is message else answer  # pyright: ignore[reportUnknownVariableType] - the engine's Any
 
     def _notice(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None

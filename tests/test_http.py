@@ -13,9 +13,10 @@ import httpx
 import pytest
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, SecretStr
 
-from flowcompose import Pattern, Result, RoundRobinFinalShape, round_robin
+from flowcompose import Pattern, Result, RoundRobinFinalShape, round_robin, sequential
 from flowcompose.core.events import (
     Event,
     RunCompleted,
@@ -323,3 +324,14 @@ def test_events_tell_of_the_tool_call(use: str) -> None:
     (returned,) = [event for event in seen if isinstance(event, ToolReturned)]
     assert (called.tool, called.args) == ("search", {"query": "a source"})
     assert (returned.text, returned.status) == ("found a source", "success")
+
+
+@pytest.mark.parametrize("use", ["run", "arun", "events"])
+def test_half_a_character_in_an_answer_ends_no_run(use: str) -> None:
+    def build(model: ChatOpenAI) -> Pattern[str]:
+        return sequential(name="pair", roster=ROSTER[:2], model=model, checkpointer=InMemorySaver())
+
+    replies = iter(["fine \ud83d", "and on"])
+    with OpenAIServer(lambda body: next(replies)) as server:
+        result = finished(use, server, build)
+    assert [each.text for each in result.contributions] == ["fine \ufffd", "and on"]
