@@ -983,3 +983,52 @@ def test_what_a_cluster_adds_to_a_document_is_no_problem() -> None:
     assert _load(f"{text}status: {{phase: done}}\n").problems == ()
     unknown = "7: extra: unknown field 'extra'"
     assert _said(_load(f"{text}extra: 1\n").warnings) == [unknown]
+
+
+# --- namespaces
+
+
+def _in(namespace: str, document: str) -> str:
+    return document.replace("metadata: {", f"metadata: {{namespace: {namespace}, ")
+
+
+def test_a_document_of_the_only_other_namespace_is_taken_and_named() -> None:
+    member = _in("n1", _document("Agent", "far", "prompt: x"))
+    team = _team("strategy: sequential\nmembers: [{name: far, type: agent}]")
+    manifest = load_text(f"{team}---\n{member}---\n{BASE}", file="t.yaml")
+    assert manifest.errors == ()
+    assert _said(manifest.warnings) == [
+        "6: spec.members[0].name: Agent 'far' is taken from namespace 'n1': this document has none "
+        "of its own"
+    ]
+
+
+def test_documents_of_several_other_namespaces_are_a_choice_that_nobody_makes() -> None:
+    far = _document("Agent", "far", "prompt: x")
+    team = _team("strategy: sequential\nmembers: [{name: far, type: agent}]")
+    text = f"{team}---\n{_in('n1', far)}---\n{_in('n2', far)}---\n{BASE}"
+    assert _said(load_text(text, file="t.yaml").errors) == [
+        "6: spec.members[0].name: team member 0 references agent: agent 'far' does not exist in "
+        "namespace 'default', but in 'n1' and 'n2'"
+    ]
+
+
+def test_a_document_of_a_namespace_finds_its_own_and_those_without() -> None:
+    far = _document("Agent", "far", "prompt: x")
+    team = _in(
+        "n2",
+        _team("strategy: sequential\nmembers: [{name: far, type: agent}, {name: a, type: agent}]"),
+    )
+    text = f"{team}---\n{_in('n1', far)}---\n{BASE}"
+    assert _said(load_text(text, file="t.yaml").errors) == [
+        "6: spec.members[0].name: team member 0 references agent: agent 'far' does not exist in "
+        "namespace 'n2', but in 'n1'"
+    ]
+
+
+def test_a_model_of_several_other_namespaces_is_a_choice_too() -> None:
+    agent = _document("Agent", "x", "prompt: x")
+    text = f"{agent}---\n{_in('n1', DEFAULT)}---\n{_in('n2', DEFAULT)}"
+    assert _said(load_text(text, file="t.yaml").errors) == [
+        "4: spec.modelRef: model 'default' is in 'n1' and 'n2': name the namespace"
+    ]

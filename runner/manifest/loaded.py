@@ -30,12 +30,14 @@ class Loaded:
         """Give the document of a kind and name.
 
         That of the namespace comes first. One that states no namespace belongs to any: it is the
-        command that applies it which says where.
+        command that applies it which says where. So a document without one finds those of others
+        too, if there is no choice; and no namespace at all stands for any.
         """
         named = self._named.get((kind, name), {})
-        if namespace is None or namespace == DEFAULT_NAMESPACE:
-            return named.get(DEFAULT_NAMESPACE) or next(iter(named.values()), None)
-        return named.get(namespace) or named.get(DEFAULT_NAMESPACE)
+        own = named.get(namespace or DEFAULT_NAMESPACE) or named.get(DEFAULT_NAMESPACE)
+        if own or not named or namespace not in (None, DEFAULT_NAMESPACE):
+            return own
+        return next(iter(named.values())) if namespace is None or len(named) == 1 else None
 
     def namespaces_of(self, kind: str, name: str) -> list[str]:
         """Give the namespaces in which a kind and name stand."""
@@ -46,16 +48,15 @@ class Loaded:
         return list(self._kinds.get(kind, ()))
 
     def fitting(self, kind: str, selector: LabelSelector, referrer: Document) -> Iterator[Document]:
-        """Give all of a kind whose labels are asked for, of the namespace that asks.
+        """Give all of a kind whose labels are asked for, if they are found by name as well.
 
         One after the other: to know whether there are any, not all need be looked at.
         """
-        near = (referrer.namespace, DEFAULT_NAMESPACE)
         label = next(iter(selector.match_labels.items()), None)
         bearing = self._labelled.get((kind, *label), ()) if label else self._kinds.get(kind, ())
         for each in bearing:
-            is_near = each.namespace in near or referrer.namespace == DEFAULT_NAMESPACE
-            if is_near and _fits(selector, each.labels):
+            found = self.find(kind, each.name, referrer.namespace)
+            if found is each and _fits(selector, each.labels):
                 yield each
 
     def targets_of(self, query: Document) -> tuple[TargetSpec, ...]:

@@ -66,7 +66,7 @@ def _check_named(
     if not tool.tool:
         _check_selected(context, agent, path, tool, f"{which}: {kind} tools")
         return
-    message = context.missing("Tool", tool.tool, agent)
+    message = context.missing("Tool", tool.tool, agent, (*path, "name"))
     if message is None or (kind == "builtin" and tool.tool in BUILT_IN):
         return
     if kind == "mcp":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flowcompose.runner.manifest.checks.agent_tools import check_agent_tool
 from flowcompose.runner.manifest.checks.context import Context
 from flowcompose.runner.manifest.checks.schemas import schema_problem
 from flowcompose.runner.manifest.checks.sources import check_parameters, check_template
 from flowcompose.runner.manifest.documents import Document
-from flowcompose.runner.manifest.kinds.agent import AgentSpec
+from flowcompose.runner.manifest.kinds.agent import AgentSpec, ModelRef
 
 
 def check_agent(context: Context, agent: Document, spec: AgentSpec) -> None:
@@ -32,10 +34,20 @@ def _check_model(context: Context, agent: Document, spec: AgentSpec) -> None:
         message = f"model is not of the schema: use modelRef: {{name: {spec.model.name}}}"
         context.warning(agent, ("spec", "model"), message)
     elif spec.model_ref:
-        namespace = spec.model_ref.namespace or agent.namespace
-        if not context.loaded.find("Model", spec.model_ref.name, namespace):
-            message = f"model {spec.model_ref.name} not found in namespace {namespace}"
-            context.warning(agent, ("spec", "modelRef", "name"), message)
-    elif not context.find("Model", "default", agent):
+        _check_reference(context, agent, spec.model_ref)
+    elif several := context.ambiguous("Model", "default", agent):
+        context.error(agent, ("spec", "modelRef"), several)
+    elif not context.found("Model", "default", agent, ("spec", "modelRef")):
         message = "no model specified for agent and no 'default' model found in namespace"
         context.warning(agent, ("spec", "modelRef"), f"{message} '{agent.namespace}'")
+
+
+def _check_reference(context: Context, agent: Document, ref: ModelRef) -> None:
+    path = ("spec", "modelRef", "name")
+    # A namespace that is named is as good as one's own.
+    referrer = replace(agent, namespace=ref.namespace or agent.namespace)
+    if several := context.ambiguous("Model", ref.name, referrer):
+        context.error(agent, path, several)
+    elif not context.found("Model", ref.name, referrer, path):
+        message = f"model {ref.name} not found in namespace {referrer.namespace}"
+        context.warning(agent, path, message)

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import Final
 
-from flowcompose.runner.manifest.documents import Document
+from flowcompose.runner.manifest.documents import DEFAULT_NAMESPACE, Document
 from flowcompose.runner.manifest.eras import Era
 from flowcompose.runner.manifest.findings import Findings
 from flowcompose.runner.manifest.loaded import Loaded
@@ -40,23 +40,49 @@ class Context:
         """Find a document that another one names."""
         return self.loaded.find(kind, name, referrer.namespace)
 
-    def missing(self, kind: str, name: str, referrer: Document) -> str | None:
-        """Say that a document is nowhere; None if it is there."""
-        if self.find(kind, name, referrer):
+    def missing(self, kind: str, name: str, referrer: Document, path: Path) -> str | None:
+        """Say that a document is nowhere; None if it is there, with a note if it is elsewhere.
+
+        Args:
+            kind: Its kind.
+            name: Its name.
+            referrer: The document that names it.
+            path: Where it does.
+        """
+        if self.found(kind, name, referrer, path):
             return None
         where = f"does not exist in namespace '{referrer.namespace}'"
         return f"{kind[0].lower()}{kind[1:]} '{name}' {where}{self._hint(kind, name)}"
 
+    def found(self, kind: str, name: str, referrer: Document, path: Path) -> bool:
+        """Tell whether a document is there, and note if it is of another namespace."""
+        found = self.find(kind, name, referrer)
+        if found and found.namespace not in (referrer.namespace, DEFAULT_NAMESPACE):
+            message = f"{found.title} is taken from namespace '{found.namespace}'"
+            self.warning(referrer, path, f"{message}: this document has none of its own")
+        return found is not None
+
+    def ambiguous(self, kind: str, name: str, referrer: Document) -> str | None:
+        """Say that a document is in several namespaces, none of which is meant more than others."""
+        places = self.loaded.namespaces_of(kind, name)
+        if len(places) < 2 or self.find(kind, name, referrer):
+            return None
+        return f"{kind[0].lower()}{kind[1:]} '{name}' is in {_all_of(places)}: name the namespace"
+
     def _hint(self, kind: str, name: str) -> str:
         elsewhere = self.loaded.namespaces_of(kind, name)
         if elsewhere:
-            return f", but in '{elsewhere[0]}'"
+            return f", but in {_all_of(elsewhere)}"
         if (kind, name) not in self._guesses and len(self._guesses) < GUESSES:
             names = [each.name for each in self.loaded.of_kind(kind)][:GUESSES]
             close = difflib.get_close_matches(name[:GUESSES], names, n=1)
             self._guesses[kind, name] = close[0] if close else ""
         guess = self._guesses.get((kind, name))
         return f": did you mean '{guess}'?" if guess else ""
+
+
+def _all_of(names: list[str]) -> str:
+    return " and ".join(f"'{name}'" for name in names)
 
 
 def listed(names: tuple[str, ...], last: str = "or") -> str:

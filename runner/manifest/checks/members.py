@@ -48,7 +48,7 @@ def _check_member(context: Context, team: Document, member: MemberSpec, index: i
     elif member.name == team.name:
         message = f"team member {index}: team '{member.name}' cannot reference itself"
         context.error(team, (*path, "name"), message)
-    elif missing := context.missing(kind, member.name, team):
+    elif missing := context.missing(kind, member.name, team, (*path, "name")):
         message = f"team member {index} references {kind.lower()}: {missing}"
         context.error(team, (*path, "name"), message)
     if member.type is None and member.name:

@@ -63,9 +63,10 @@ def _check_target(
         supported = f"supported types are: {', '.join(_KINDS)}"
         message = f"{which}: unsupported type '{target.type}': {supported}"
         context.error(query, (*path, "type"), message)
-    elif missing := context.missing(kind, target.name, query):
+    elif missing := context.missing(kind, target.name, query, (*path, "name")):
         # A model may come from the command line.
-        note = context.warning if kind == "Model" else context.error
+        is_open = kind == "Model" and not context.ambiguous(kind, target.name, query)
+        note = context.warning if is_open else context.error
         note(query, (*path, "name"), f"{which} references {target.type}: {missing}")
 
 

@@ -26,9 +26,12 @@ def check_selector(context: Context, team: Document, spec: TeamSpec) -> None:
 
 def _check_model(context: Context, team: Document, selector: SelectorSpec) -> None:
     name = selector.model or "default"
-    if not context.find("Model", name, team):
+    path = (*_SELECTOR, "model")
+    if several := context.ambiguous("Model", name, team):
+        context.error(team, path, several)
+    elif not context.found("Model", name, team, path):
         message = f"selector model {name} not found in namespace {team.namespace}"
-        context.warning(team, (*_SELECTOR, "model"), message)
+        context.warning(team, path, message)
 
 
 def _check_agent(context: Context, team: Document, selector: SelectorSpec) -> None:
@@ -41,7 +44,9 @@ def _check_agent(context: Context, team: Document, selector: SelectorSpec) -> No
     if selector.model:
         message = "selector.model is ignored: the agent chooses, with its own model"
         context.warning(team, (*_SELECTOR, "model"), message)
-    if not context.find("Agent", selector.agent, team):
+    if several := context.ambiguous("Agent", selector.agent, team):
+        context.error(team, path, several)
+    elif not context.found("Agent", selector.agent, team, path):
         message = f"selector agent '{selector.agent}' not found in namespace {team.namespace}"
         context.error(team, path, message)
 

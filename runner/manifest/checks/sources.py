@@ -60,8 +60,11 @@ def _check_where(
 def _check_key(
     context: Context, document: Document, path: Path, kind: str, ref: KeyRef, prefix: str
 ) -> None:
-    if message := context.missing(kind, ref.name, document):
-        context.warning(document, (*path, "name"), prefix + message)
+    where = (*path, "name")
+    if message := context.missing(kind, ref.name, document, where):
+        several = context.ambiguous(kind, ref.name, document)
+        note = context.error if several else context.warning
+        note(document, where, prefix + message)
         return
     found = context.find(kind, ref.name, document)
     spec = found.spec if found else None

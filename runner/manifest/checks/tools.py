@@ -94,7 +94,7 @@ def _check_asked(context: Context, tool: Document, spec: ToolSpec) -> None:
     if asked is None or not asked.name:
         context.error(tool, path, f"{spec.type} field is required for {spec.type} type")
         return
-    message = context.missing(spec.type.capitalize(), asked.name, tool)
+    message = context.missing(spec.type.capitalize(), asked.name, tool, (*path, "name"))
     if message:
         context.error(tool, (*path, "name"), f"references {spec.type}: {message}")
 
