@@ -39,11 +39,11 @@ def document(kind: str, name: str, spec: dict[str, Any]) -> str:
     return "---\n" + json.dumps({**head, **(spec if kind == "Secret" else {"spec": spec})}) + "\n"
 
 
-def no_block(kind: str, name: str) -> Block:
-    raise AssertionError((kind, name))
+def no_block(namespace: str, kind: str, name: str) -> Block:
+    raise AssertionError((namespace, kind, name))
 
 
-Ask = Callable[[str, str], Block]
+Ask = Callable[[str, str, str], Block]
 
 
 def tools_of(entries: list[dict[str, Any]], *others: str, ask: Ask = no_block) -> list[BaseTool]:
@@ -619,8 +619,8 @@ ANSWER = {"text": "All is well.", "messages": []}
 def test_an_agent_or_a_team_is_asked(kind: str) -> None:
     asked: list[Any] = []
 
-    def ask(kind: str, name: str) -> Block:
-        asked.append((kind, name))
+    def ask(namespace: str, kind: str, name: str) -> Block:
+        asked.append((namespace, kind, name))
         return as_block(answer)
 
     def answer(value: Any) -> Any:
@@ -633,7 +633,21 @@ def test_an_agent_or_a_team_is_asked(kind: str) -> None:
     assert asked == []
     assert list(made.args) == ["input"]
     assert made.invoke({"input": "How is it?"}) == "All is well."
-    assert asked == [(kind, "other"), "How is it?"]
+    assert asked == [("default", kind, "other"), "How is it?"]
+
+
+def test_a_tool_asks_those_of_its_own_namespace() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def ask(*names: str) -> Block:
+        asked.append(names)
+        return as_block(lambda value: ANSWER)
+
+    tool = document("Tool", "consult", {"type": "agent", "agent": {"name": "other"}})
+    tool = tool.replace('"name": "consult"', '"name": "consult", "namespace": "far"')
+    (made,) = tools_of([{"type": "custom", "name": "consult"}], tool, ask=ask)
+    made.invoke({"input": "How is it?"})
+    assert asked == [("far", "agent", "other")]
 
 
 async def test_it_is_asked_on_the_async_path_too() -> None:
@@ -653,7 +667,7 @@ def test_the_description_of_an_agent_is_that_of_the_tool() -> None:
 def test_agents_that_ask_themselves_come_to_an_end() -> None:
     made: list[BaseTool] = []
 
-    def ask(kind: str, name: str) -> Block:
+    def ask(namespace: str, kind: str, name: str) -> Block:
         return as_block(lambda value: made[0].invoke({"input": value}))
 
     made += tools_of([{"type": "agent", "name": "writer"}], ask=ask)

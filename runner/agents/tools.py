@@ -25,8 +25,8 @@ from flowcompose.runner.secrets import Redactor
 if TYPE_CHECKING:
     from flowcompose.runner.manifest import Document, Manifest
 
-Ask = Callable[[str, str], Block]
-"""Gives an agent or a team: its kind (`agent`, `team`) and its name."""
+Ask = Callable[[str, str, str], Block]
+"""Gives an agent or a team: the namespace that asks, its kind (`agent`, `team`) and its name."""
 
 _BUILT_IN = ("built-in", "builtin")
 _ASKED = ("agent", "team")
@@ -82,7 +82,7 @@ class _Maker:
         if document is not None and isinstance(document.spec, ToolSpec):
             return self._of_document(entry, document, document.spec)
         if entry.type in _ASKED:
-            return self._asked(entry.type, entry.tool, entry.name, told)
+            return self._asked(self.agent, entry.type, entry.tool, entry.name, told)
         if entry.type is None and entry.tool in _TERMINATES:
             return builtin_tool("terminate", entry.name, told)
         if entry.type == "mcp":
@@ -108,14 +108,17 @@ class _Maker:
             return builtin_tool(kind, entry.name, told)
         named = spec.agent or spec.team
         if spec.type in _ASKED and named:
-            return self._asked(spec.type, named.name, entry.name, told)
+            return self._asked(document, spec.type, named.name, entry.name, told)
         return None
 
-    def _asked(self, kind: str, asked: str, name: str, told: str) -> BaseTool:
-        document = self.manifest.find(kind.capitalize(), asked, self.agent.namespace)
+    def _asked(self, referrer: Document, kind: str, asked: str, name: str, told: str) -> BaseTool:
+        namespace = referrer.namespace
+        document = self.manifest.find(kind.capitalize(), asked, namespace)
         own = str(getattr(document.spec, "description", "")) if document else ""
         return ask_tool(
-            name, told or own or f"Ask the {kind} {asked}", partial(self.ask, kind, asked)
+            name,
+            told or own or f"Ask the {kind} {asked}",
+            partial(self.ask, namespace, kind, asked),
         )
 
     def _http(

@@ -124,8 +124,7 @@ class AgentCompiler(ABC):
         )
 
     def _tools(self, document: Document) -> Sequence[BaseTool]:
-        ask = partial(self.asked, document.namespace)
-        return tools_for(self.manifest, document, ask=ask)
+        return tools_for(self.manifest, document, ask=self.asked)
 
 
 def _asking(
