@@ -602,3 +602,25 @@ def test_without_pyyaml_the_line_that_installs_it_is_said(tmp_path: Path) -> Non
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert "documents need PyYAML: pip install 'flowcompose[cli]'" in run.stderr
+
+
+def test_a_file_holds_only_so_many_documents() -> None:
+    manifest = load_text("---\n" * 10_002)
+    assert [str(each) for each in manifest.errors if "more than" in str(each)] == [
+        "<text>:10001: more than 10000 documents: the rest is not read"
+    ]
+
+
+def test_many_entries_that_mean_the_same_tools_take_no_time() -> None:
+    selector = "{type: custom, labelSelector: {matchLabels: {a: b}}}"
+    head = "apiVersion: ark.mckinsey.com/v1alpha1\nkind:"
+    tools = "---\n".join(
+        f"{head} Tool\nmetadata: {{name: t{number}, labels: {{a: b}}}}\n"
+        "spec: {type: agent, agent: {name: x}}\n"
+        for number in range(2000)
+    )
+    entries = ", ".join([selector] * 3000)
+    agent = f"{head} Agent\nmetadata: {{name: x}}\nspec:\n  prompt: x\n  tools: [{entries}]\n"
+    begun = time.perf_counter()
+    load_text(f"{tools}---\n{agent}")
+    assert time.perf_counter() - begun < 3

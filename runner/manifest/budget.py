@@ -22,6 +22,9 @@ ALIASES: Final = 100
 ALIASED_CHARACTERS: Final = 5_000_000
 """Text in one document to which its aliases expand."""
 
+DOCUMENTS: Final = 10_000
+"""Documents in one file."""
+
 RESTARTS: Final = 50
 """After how many broken documents the rest of a file is left unread."""
 

@@ -7,10 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from flowcompose.core.errors import ManifestProblem
-from flowcompose.runner.manifest.budget import FILE_BYTES, RESTARTS, RefusedError
+from flowcompose.runner.manifest.budget import DOCUMENTS, FILE_BYTES, RESTARTS, RefusedError
 from flowcompose.runner.manifest.composing import Composer
 from flowcompose.runner.manifest.marks import Mark, said
-from flowcompose.runner.manifest.yaml_events import MarkedYAMLError, YAMLError, events, events_of
+from flowcompose.runner.manifest.yaml_events import (
+    MarkedYAMLError,
+    YAMLError,
+    events,
+    events_of,
+    line_of,
+)
 
 _BOUNDARY = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")
@@ -97,6 +103,10 @@ def _read_on(text: str, file: str, found: Read) -> int | None:
         source = events_of(text)
         for event in source:
             if isinstance(event, events.DocumentStartEvent):
+                if len(found.documents) == DOCUMENTS:
+                    message = f"more than {DOCUMENTS} documents: the rest is not read"
+                    found.problems.append(ManifestProblem(message, file, line_of(event)))
+                    break
                 _read_one(source, file, found)
             elif isinstance(event, events.StreamEndEvent):
                 break

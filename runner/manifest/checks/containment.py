@@ -127,10 +127,17 @@ def _members(context: Context, team: Document, spec: TeamSpec) -> Iterator[tuple
 
 
 def _asked(loaded: Loaded, agent: Document, spec: AgentSpec) -> Iterator[tuple[Document, Path]]:
+    seen: set[str] = set()
+    told: set[int] = set()
     for index, entry in enumerate(spec.tools):
+        meant = f"{entry.type}|{entry.tool}|{entry.label_selector!r}"
+        if meant in seen:
+            continue  # the same labels may fit very many tools, once for each entry
+        seen.add(meant)
         for tool in _tools(loaded, agent, entry):
             found = _asked_by(loaded, tool)
-            if found:
+            if found and found.key not in told:
+                told.add(found.key)
                 yield found, ("spec", "tools", index)
 
 
