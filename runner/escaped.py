@@ -26,9 +26,13 @@ def escaped_pattern(text: str) -> re.Pattern[str] | None:
 
 
 def bare_forms(text: str) -> set[str]:
-    """Give a text as it is written at any level, but for the backslashes."""
+    """Give a text as it is written at any level, but for the backslashes.
+
+    Only one at its end is kept, so that what stands before it is not taken for all of it.
+    """
     written = (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
-    return {each.replace("\\", "") for each in (*written, repr(text)[1:-1])}
+    end = "\\" if text.endswith("\\") else ""
+    return {each.replace("\\", "") + end for each in (*written, repr(text)[1:-1])}
 
 
 def without_backslashes(text: str, length: int) -> tuple[str, list[int]]:

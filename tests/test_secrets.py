@@ -8,7 +8,7 @@ from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flowcompose.runner.secrets import Redactor
@@ -84,6 +84,7 @@ def test_a_secret_is_known_in_json_within_json(secret: str, levels: int, ascii_o
         assert bare(shown) == bare(nested("<>", levels))
 
 
+@example(secret='\\/"\\', levels=2, size=1)
 @given(
     secret=st.text('ab\n"\\é/', min_size=4, max_size=9).filter(lambda text: text.strip() == text),
     levels=st.integers(0, 4),
