@@ -1,23 +1,24 @@
-"""The console script. It works, and says what is missing, without the `cli` extra."""
+"""The console script. It works, and says what is missing, without the `cli` extra.
+
+It loads nothing of the library before signals are heard.
+"""
 
 from __future__ import annotations
 
-import io
-import os
 import sys
-from contextlib import suppress
 from typing import NoReturn
 
-from flowcompose.runner.signals import INTERRUPTED
+from flowcompose.runner.signals import INTERRUPTED, leave_at_once
 
 MISSING = "flowcompose: the command line needs typer and rich: pip install 'flowcompose[cli]'"
 
 
 def main() -> NoReturn:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that is not UTF-8
+    leave_at_once()
+    from flowcompose.runner.streams import make_usable
+
+    make_usable()
     try:
         _leave(_run())
     except KeyboardInterrupt:
@@ -33,21 +34,26 @@ def _run() -> int:
         return 2
     del rich, typer
     from flowcompose.runner.app import app
+    from flowcompose.runner.unwritable import UnwritableError, writing
 
     try:
-        app()
+        with writing():  # a usage or a help text, too
+            app()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except UnwritableError as error:
+        return error.told()
     return 0
 
 
 def _leave(code: int) -> NoReturn:
     """Exit; at once if a run was left behind, for the interpreter would wait for its request."""
-    from flowcompose.runner.follow import left_behind
+    import os
 
+    from flowcompose.runner.follow import left_behind
+    from flowcompose.runner.streams import flushed
+
+    code = flushed(code)
     if left_behind():
-        with suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
         os._exit(code)
     sys.exit(code)

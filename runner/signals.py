@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 TERMINATED_BY = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
@@ -16,13 +17,38 @@ INTERRUPTED = 130
 """The exit code by which shells know a program that Ctrl-C ended."""
 
 
+CANCELED = (
+    '{"query": null, "phase": "canceled", "responses": [], '
+    '"stop": {"reason": "cancelled", "by": null, "detail": null}, '
+    '"tokenUsage": {"promptTokens": 0, "completionTokens": 0, "totalTokens": 0}, '
+    '"thread": null, "era": null}'
+)
+"""What `--json` prints of a command that was ended before it began."""
+
+
 def _end(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
+def _leave(number: int, frame: object) -> None:
+    """Nothing has been begun: an exception would only break what is being imported."""
+    given = sys.argv[1:]
+    if "--json" in (given[: given.index("--")] if "--" in given else given):
+        with suppress(OSError):
+            os.write(1, f"{CANCELED}\n".encode())
+    os._exit(INTERRUPTED)
+
+
+def leave_at_once() -> None:
+    """Let these signals end the program before its command begins, with 130 and one object."""
+    for number in TERMINATED_BY:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _leave)
+
+
 def ends_us(number: int) -> bool:
     """Say whether a signal is one that ends our work as Ctrl-C does."""
-    return signal.getsignal(number) in (signal.default_int_handler, _end)
+    return signal.getsignal(number) in (signal.default_int_handler, _end, _leave)
 
 
 @contextmanager
@@ -32,7 +58,7 @@ def ending_as_ctrl_c() -> Generator[None]:
         number
         for number in TERMINATED_BY
         if threading.current_thread() is threading.main_thread()
-        and signal.getsignal(number) is signal.SIG_DFL
+        and signal.getsignal(number) in (signal.SIG_DFL, _leave)
     ]
     for number in changed:
         signal.signal(number, _end)
@@ -40,7 +66,7 @@ def ending_as_ctrl_c() -> Generator[None]:
         yield
     finally:
         for number in changed:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, signal.SIG_DFL)  # all is said: it need not be said again
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class UnwritableError(Exception):
@@ -15,8 +16,14 @@ class UnwritableError(Exception):
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"cannot write to standard output: {error.strerror or error}")
-        self.nobody_reads = isinstance(error, BrokenPipeError)
-        """Whether its reader has left, as `head` does: that is no fault."""
+        self._nobody_reads = isinstance(error, BrokenPipeError)
+
+    def told(self) -> int:
+        """Tell it, unless a reader has left, as `head` does; gives the exit code."""
+        if not self._nobody_reads:
+            with suppress(OSError):
+                print(f"flowcompose: {self}", file=sys.stderr, flush=True)
+        return 1
 
 
 @contextmanager

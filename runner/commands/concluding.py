@@ -14,10 +14,10 @@ from typing import Any, TextIO
 from flowcompose.core.results import Stop
 from flowcompose.runner.keys import known_keys
 from flowcompose.runner.render.words import clean
-from flowcompose.runner.runs.telling import FAILED, Told, told_of_failure, told_of_unusable
+from flowcompose.runner.runs.telling import Told, told_of_failure, told_of_unusable
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.show import complain, say
-from flowcompose.runner.signals import ending_as_ctrl_c, held_off
+from flowcompose.runner.signals import INTERRUPTED, ending_as_ctrl_c, held_off
 from flowcompose.runner.unusable import UnusableError
 from flowcompose.runner.unwritable import UnwritableError, writing
 
@@ -46,9 +46,9 @@ def conclude(
                 if wants_json:
                     say(json.dumps(told.report, ensure_ascii=False), output)
     except UnwritableError as error:
-        if not error.nobody_reads:
-            complain(str(error))
-        return FAILED
+        return error.told()
+    except KeyboardInterrupt:  # before or after the work
+        return INTERRUPTED
     return told.code
 
 
