@@ -258,8 +258,11 @@ def test_whoever_ends_its_team_keeps_its_calls_in_the_conversation() -> None:
 # Secrets, names, and failures in the words of the documents
 
 VAULT = "s3cr3t-of-the-vault"
-HOLDER = HEAD.replace("ark.mckinsey.com/v1alpha1", "v1").format("Secret", "vault")
-HOLDER = HOLDER.replace("spec:\n", f"stringData:\n  token: {VAULT}\n")
+HOLDER = (
+    HEAD.replace("ark.mckinsey.com/v1alpha1", "v1")
+    .format("Secret", "vault")
+    .replace("spec:\n", f"stringData:\n  token: {VAULT}\n")
+)
 
 
 def query(text: str, kind: str = "team", name: str = "t") -> str:
@@ -312,7 +315,7 @@ def test_a_name_with_a_dot_stays_as_it_is(server: OpenAIServer) -> None:
 
 
 def test_a_member_that_is_listed_twice_fails_under_its_own_name() -> None:
-    replies = iter([*["fine"] * 2, HttpError(400, "no")])
+    replies: Iterator[Reply] = iter(["fine", "fine", HttpError(400, "no")])
     with OpenAIServer(lambda body: next(replies)) as server:
         documents = PEOPLE + team("t", "ann ann", "round-robin", "  maxTurns: 2\n") + LAST_ERA
         manifest = load_text(documents, compat="v0.1.50")
