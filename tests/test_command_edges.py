@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 from typer.testing import CliRunner, Result
 
 from flowcompose.runner.app import app
@@ -254,3 +257,92 @@ def test_a_checkpoint_that_cannot_be_read_is_told() -> None:
         code, told = answer(*args)
         assert code == 2
         assert "thread 't' cannot be read: " in told["problems"][0]["message"]
+
+
+# --- what is said of runs of others, and of what has moved
+
+
+def thread_of_a_program(*, waits: bool) -> None:
+    class State(TypedDict):
+        x: int
+
+    def node(state: State) -> dict[str, int]:
+        return {"x": interrupt("?") if waits else 2}
+
+    graph = StateGraph(State).add_node("node", node).add_edge(START, "node")  # pyright: ignore[reportUnknownMemberType] - of LangGraph
+    with SqliteSaver.from_conn_string("runs.db") as saver:
+        compiled = graph.compile(checkpointer=saver)  # pyright: ignore[reportUnknownMemberType] - of LangGraph
+        compiled.invoke({"x": 1}, {"configurable": {"thread_id": "t"}})  # pyright: ignore[reportUnknownMemberType] - of LangGraph
+
+
+@pytest.mark.parametrize(("waits", "phase"), [(False, "unknown"), (True, "unfinished")])
+def test_of_a_graph_that_is_not_ours_only_is_known_whether_it_goes_on(
+    waits: bool, phase: str
+) -> None:
+    thread_of_a_program(waits=waits)
+    assert kept()["phase"] == phase
+
+
+def test_a_run_does_not_advise_a_resume_that_would_be_refused() -> None:
+    thread_of_a_program(waits=True)
+    ended = run("silent", *KEEP, "--thread", "t")
+    assert ended.exit_code == 2
+    assert "'t' holds a run of a program that is not finished" in ended.stderr
+    assert "flowcompose resume" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("odd.py:asks", "'{}/odd.py' is not there, with which the run was begun"),
+        ("odd:asks", "module 'odd' is not there: the run was begun in '{}'"),
+    ],
+)
+def test_a_resume_says_where_it_expected_what_has_moved(
+    tmp_path: Path, path: str, said: str
+) -> None:
+    assert cli("run", path, "--input", "x", *KEEP, "--thread", "t").exit_code == 130
+    (tmp_path / "odd.py").rename(tmp_path / "moved.py")
+    sys.modules.pop("odd", None)
+    code, told = answer("resume", *KEEP, "t", "--answer", "a")
+    assert code == 2
+    assert said.format(tmp_path) in told["problems"][0]["message"]
+
+
+SEVERAL = """
+apiVersion: ark.mckinsey.com/v1alpha1
+kind: Agent
+metadata: {name: ann}
+spec: {prompt: Speak.}
+---
+apiVersion: ark.mckinsey.com/v1alpha1
+kind: Agent
+metadata: {name: bob}
+spec: {prompt: Speak.}
+---
+apiVersion: ark.mckinsey.com/v1alpha1
+kind: Query
+metadata: {name: ask}
+spec:
+  input: Well?
+  cancel: true
+  targets: [{type: agent, name: ann}, {type: agent, name: bob}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: other}
+"""
+
+
+def test_a_canceled_query_tells_of_all_its_targets_and_a_notice_is_no_warning(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "several.yaml").write_text(SEVERAL)
+    ended = cli("run", "several.yaml", "--base-url", "http://127.0.0.1:1/v1", "--json")
+    told = json.loads(ended.stdout)
+    assert (ended.exit_code, [each["phase"] for each in told["responses"]]) == (
+        130,
+        ["canceled", "canceled"],
+    )
+    assert "flowcompose: notice: " in ended.stderr
+    assert "warning: several.yaml: Service" not in ended.stderr

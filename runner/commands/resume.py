@@ -24,6 +24,7 @@ from flowcompose.runner.commands.options import (
 )
 from flowcompose.runner.runs.keeping import Kept
 from flowcompose.runner.runs.manner import Manner
+from flowcompose.runner.runs.moved import check_there
 from flowcompose.runner.runs.run import Run
 from flowcompose.runner.runs.telling import Told
 from flowcompose.runner.threads.file import RunFile
@@ -75,6 +76,7 @@ def resume(
         kept.check_idle(known)
         options = {"model": model, "base_url": base_url, "api_key": api_key}
         asked = known.asked.again(**options, timeout=timeout)
+        check_there(asked)
         with chdir(_folder(known.asked)):
             return Run(asked, manner, kept).go_on(known, answer or ())
 

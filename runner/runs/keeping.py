@@ -52,7 +52,7 @@ class Kept:
         for job, thread in zip(source.jobs, self.threads(source.jobs), strict=True):
             standing = standing_of(job, thread)
             if standing.unfinished:
-                raise self._unfinished()
+                raise self._unfinished() if known else self._of_program()
             targets.append(_target(job, thread, standing.checkpoint))
         if known is not None and known.state in ("unfinished", "running"):
             raise self._unfinished()  # it was left before its first checkpoint
@@ -106,6 +106,10 @@ class Kept:
     def _unfinished(self) -> UnusableError:
         said = f"thread {self.thread!r} holds a run that is not finished"
         return UnusableError(f"{said}; go on with it: {self.to_resume}; or take another --thread")
+
+    def _of_program(self) -> UnusableError:
+        said = f"thread {self.thread!r} holds a run of a program that is not finished"
+        return UnusableError(f"{said}; go on with it there, or take another --thread")
 
 
 def _target(job: Job, thread: str, after: str | None) -> Target:

@@ -19,7 +19,7 @@ from flowcompose.runner.runs.performing import Performance
 from flowcompose.runner.runs.sources import Source, open_source
 from flowcompose.runner.runs.telling import Told, told_of_run
 from flowcompose.runner.show import say
-from flowcompose.runner.teams import Answer
+from flowcompose.runner.teams import Answer, Job
 from flowcompose.runner.threads.kept_run import KeptRun, Target
 from flowcompose.runner.unusable import UnusableError
 from flowcompose.runner.unwritable import UnwritableError
@@ -41,7 +41,7 @@ class Run:
         """
         with self._source() as source:
             if source.canceled:
-                return replace(self, kept=None)._tell(source, [_canceled(source)])
+                return replace(self, kept=None)._tell(source, list(map(_canceled, source.jobs)))
             if self.kept is None:
                 return self._perform(source, Performance(self.manner))
             with self.kept.begun(self._known(source), source):
@@ -65,8 +65,8 @@ class Run:
         opened = nullcontext() if self.kept is None else self.kept.file.saver()
         with opened as saver:
             source = open_source(self.asked, saver)
-            for said in source.warnings:
-                self.manner.tell(f"warning: {said}")
+            for said in source.told:
+                self.manner.tell(said)
             if source.era is not None:
                 self.manner.tell(f"documents of {source.era}")
             yield source
@@ -154,7 +154,6 @@ def _own_thread(ended: Sequence[Ended]) -> str | None:
     return next(found, None)
 
 
-def _canceled(source: Source) -> Ended:
-    job = source.jobs[0]
+def _canceled(job: Job) -> Ended:
     stop = Stop(reason="cancelled", detail="the Query says: cancel: true")
     return Ended(Answer(job.target_type, job.target, "canceled", stop=stop))

@@ -30,7 +30,8 @@ class Source:
     jobs: tuple[Job, ...]
     era: str | None
     """The era of the documents; None for Python."""
-    warnings: tuple[str, ...]
+    told: tuple[str, ...]
+    """Warnings and notices."""
     digest: str
     """Changes with the files."""
     canceled: bool = False
@@ -76,7 +77,8 @@ def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
         )
     except DefinitionError as error:
         raise unusable_documents(manifest, error) from None
-    said = map(jobs[0].redactor.clean, (*map(str, manifest.warnings), *manifest.notices))
+    told = [f"warning: {each}" for each in manifest.warnings]
+    said = map(jobs[0].redactor.clean, (*told, *(f"notice: {each}" for each in manifest.notices)))
     files = sorted({Path(each.file) for each in manifest.documents})
     canceled = _is_canceled(manifest, jobs[0].query)
     return Source(tuple(jobs), manifest.era, tuple(said), _digest(files), canceled)

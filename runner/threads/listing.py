@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from langgraph.checkpoint.base import Checkpoint
+from langgraph.checkpoint.base import CheckpointTuple
 
 from flowcompose.core.results import Stop
 from flowcompose.core.untyped import mapping_of
@@ -33,7 +33,7 @@ class Listed:
     started: float | None
     updated: float | None
     phase: str
-    """`done`, `error`, `canceled`, `running`, `unfinished`."""
+    """`done`, `error`, `canceled`, `running`, `unfinished`; `unknown` of other programs' ends."""
     turns: int | None
     stop: Stop | None
 
@@ -85,20 +85,29 @@ def _read_from(file: RunFile, threads: Sequence[str]) -> list[Listed]:
 def _written_by_program(saver: Saver, thread: str) -> Listed:
     """Read what a checkpoint of a pattern shows without the pattern."""
     try:
-        values, began, ended = _read(saver, thread)
+        last, began = _read(saver, thread)
+        values = mapping_of(last.checkpoint["channel_values"]) or {}
+        done = values.get("stop") is not None and values.get("usage") is not None
+        return Listed(
+            thread=thread,
+            what="",
+            started=_seconds(began.checkpoint["ts"]),
+            updated=_seconds(last.checkpoint["ts"]),
+            phase="done" if done else "unfinished" if _is_open(last, values) else "unknown",
+            turns=values.get("turns"),
+            stop=Stop.model_validate(values["stop"]) if done else None,
+        )
     except (sqlite3.Error, ValueError, TypeError, KeyError):  # of another version
         return Listed(thread, "", None, None, "unknown", None, None)
-    stop = values.get("stop")
-    done = stop is not None and values.get("usage") is not None
-    return Listed(
-        thread=thread,
-        what="",
-        started=began,
-        updated=ended,
-        phase="done" if done else "unfinished",
-        turns=values.get("turns"),
-        stop=Stop.model_validate(stop) if done else None,
-    )
+
+
+def _is_open(last: CheckpointTuple, values: Mapping[str, Any]) -> bool:
+    """Say whether something is still to be done: a graph that is not ours may end anyhow."""
+    return bool(last.pending_writes) or any(name.startswith(_NEXT) for name in values)
+
+
+_NEXT = ("__start__", "branch:to:")
+"""Channels by which the engine keeps whose turn it is."""
 
 
 _FIRST = f"""
@@ -106,21 +115,19 @@ SELECT min(checkpoint_id) FROM {CHECKPOINTS} WHERE thread_id = ? AND checkpoint_
 """
 
 
-def _read(saver: Saver, thread: str) -> tuple[Mapping[str, Any], float, float]:
+def _read(saver: Saver, thread: str) -> tuple[CheckpointTuple, CheckpointTuple]:
+    """Give the last checkpoint of a thread, and the first one."""
     with saver.cursor(transaction=False) as cursor:
         (first,) = cursor.execute(_FIRST, [thread]).fetchone()
-    last = _checkpoint(saver, thread)
-    began = _checkpoint(saver, thread, checkpoint_id=first)
-    values = mapping_of(last["channel_values"]) or {}
-    return values, _seconds(began["ts"]), _seconds(last["ts"])
+    return _checkpoint(saver, thread), _checkpoint(saver, thread, checkpoint_id=first)
 
 
-def _checkpoint(saver: Saver, thread: str, **which: str) -> Checkpoint:
+def _checkpoint(saver: Saver, thread: str, **which: str) -> CheckpointTuple:
     where = {"thread_id": thread, "checkpoint_ns": "", **which}
     found = saver.get_tuple({"configurable": where})
     if found is None:
         raise KeyError(thread)
-    return found.checkpoint
+    return found
 
 
 def _seconds(moment: str) -> float:
