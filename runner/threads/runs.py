@@ -109,10 +109,11 @@ class Runs:
 
     def put_back(self, thread: str, known: KeptRun | None) -> None:
         """Let a thread hold again what it held before this process began or went on with it."""
-        self._file.write(f"DELETE FROM {TABLE} WHERE thread = ?", (thread,))
-        if known is not None:
-            marks = ", ".join("?" * len(known.row))
-            self._file.write(f"INSERT INTO {TABLE} ({COLUMNS}) VALUES ({marks})", known.row)
+        if known is None:
+            self._file.write(f"DELETE FROM {TABLE} WHERE thread = ?", (thread,))
+            return
+        marks = ", ".join("?" * len(known.row))
+        self._file.write(f"INSERT OR REPLACE INTO {TABLE} ({COLUMNS}) VALUES ({marks})", known.row)
 
     def find(self, thread: str) -> KeptRun | None:
         """Give the run of a thread."""
