@@ -123,16 +123,21 @@ _NAMES = {
 """Where names are that are loaded when they are first asked for: who only wants to hear Ctrl-C
 before all of it is loaded, as the command line does, need not wait for it."""
 
+_PACKAGES = ("core", "patterns", "resources")
+"""What is at hand as an attribute after `import flowcompose`, as of any package that is loaded."""
+
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     """Load a name late, so that who does not use it does not pay for it."""
-    if name in _WHERE:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _WHERE:
         globals()[name] = value = getattr(import_module(_WHERE[name]), name)
         return value
+    if name in _PACKAGES:
+        return import_module(f"flowcompose.{name}")
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)
 
