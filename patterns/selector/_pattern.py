@@ -91,8 +91,8 @@ def selector(
             descriptions, else their roles, are what a model goes by.
         max_turns: The cap, in turns. It must be given.
         selector: Who chooses: a chat model or its name; a block, which gets a `TurnInput` with
-            `.candidates` and gives a name, or a `Stop` that ends the run; or a function `(ctx) -> name`, sync or async. None is
-            the pattern's `model`.
+            `.candidates` and gives a name, or a `Stop` that ends the run; or a function
+            `(ctx) -> name`, sync or async. None is the pattern's `model`.
         edges: Who may follow whom, as `Edge("a", "b")` or `("a", "b")`; an edge with a `when`
             counts while that holds.
         candidates: A function of the context, sync or async, that gives the names of those who
