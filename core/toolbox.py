@@ -150,7 +150,7 @@ def _tell_of(call: ToolCall, ctx: Context) -> None:
 def _unreadable(answer: AIMessage) -> Iterator[ToolMessage]:
     """Answers to calls that are no JSON: providers want one for each call."""
     for call in answer.invalid_tool_calls:
-        text = f"the arguments are not valid JSON: {call['args']}"
+        text = f"the arguments are no JSON object: {call['args']}"
         wanted = ToolCall(name=call["name"] or "", args={}, id=call["id"])
         yield _failed(wanted, text)
 

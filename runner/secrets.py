@@ -15,6 +15,9 @@ from flowcompose.runner.escaped import bare_forms, escaped_pattern, without_back
 _SHORTEST = 4
 """What is shorter than this stands in too many words to be told apart from them."""
 
+_LONG_LINE = 16
+"""Shorter lines of a secret may stand in any text."""
+
 _STARS = "***"
 _ANY_TEXT = "surrogatepass"
 """Of encodings: what a shell passes on need not be text."""
@@ -31,8 +34,7 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        # A header holds it without the line's end.
-        texts = {text for each in secrets for text in (each, each.strip())}
+        texts = {text for each in secrets for text in _texts(each)}
         texts = {text for text in texts if len(text) >= _SHORTEST}
         self._forms = Beginnings(form for text in texts for form in _forms(text))
         patterns = {text: escaped_pattern(text) for text in texts}
@@ -103,6 +105,15 @@ class Redactor:
             while found:
                 yield found.span()
                 found = pattern.search(text, found.start() + 1)
+
+
+def _texts(secret: str) -> Iterator[str]:
+    """Give a secret, without the line's end too, as a header holds it, and its long lines.
+
+    A key of several lines may come back with other ends of lines, or with none.
+    """
+    yield from (secret, secret.strip())
+    yield from (line for line in map(str.strip, secret.splitlines()) if len(line) >= _LONG_LINE)
 
 
 class TokenRedactor:

@@ -190,3 +190,10 @@ def test_pieces_give_the_same_as_the_whole(secrets: list[str], pieces: list[str]
     shown = "".join(stream.feed("k", piece) for piece in pieces) + stream.flush("k")
     assert shown.replace("*", "") == redactor.clean("".join(pieces)).replace("*", "")
     assert not any(secret in shown for secret in secrets)
+
+
+@pytest.mark.parametrize("end", ["\r\n", " ", ""])
+def test_a_secret_of_several_lines_is_known_with_other_ends_of_lines(end: str) -> None:
+    lines = ["-----BEGIN KEY-----", "MIIabcdefghijklmnop", "QRSTUVWXYZabcdefgh"]
+    shown = Redactor(["\n".join(lines)]).clean(f"key: {end.join(lines)}")
+    assert not any(line in shown for line in lines)

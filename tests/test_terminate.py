@@ -214,7 +214,7 @@ def test_arguments_that_are_no_json_are_told_to_the_model_and_end_nothing(path: 
     assert asked(generator("g", model=model, tools=[terminate]), path) == "words"
     told = model.calls[-1].messages[-1]
     assert (told.text, getattr(told, "status", "")) == (
-        'the arguments are not valid JSON: {"resp',
+        'the arguments are no JSON object: {"resp',
         "error",
     )
 

@@ -196,7 +196,7 @@ def test_a_call_whose_arguments_are_no_json_is_told_to_the_model(use: str) -> No
     result = panel.run("go") if use == "sync" else asyncio.run(panel.arun("go"))
     assert told(model) == [
         ("success", "found x"),
-        ("error", 'the arguments are not valid JSON: {"qu'),
+        ("error", 'the arguments are no JSON object: {"qu'),
     ]
     assert [message.tool_call_id for message in tool_messages(model.calls[-1])] == ["c1", "c2"]
     assert result.contributions[0].text == "then without"

@@ -5,6 +5,7 @@ speaker identity, checkpoints every turn, resumes after a crash, nests as a step
 graph, and ends with a typed result that says why it ended.
 """
 
+import importlib
 import typing
 
 if typing.TYPE_CHECKING:
@@ -129,17 +130,20 @@ _PACKAGES = ("core", "patterns", "resources")
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    """Load a name late, so that who does not use it does not pay for it."""
-    from importlib import import_module
+if not typing.TYPE_CHECKING:  # to a checker, any name would be one of ours
 
-    if name in _WHERE:
-        globals()[name] = value = getattr(import_module(_WHERE[name]), name)
-        return value
-    if name in _PACKAGES:
-        return import_module(f"flowcompose.{name}")
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    def __getattr__(name: str) -> object:
+        """Load a name late, so that who does not use it does not pay for it."""
+        if name in _WHERE:
+            globals()[name] = value = getattr(importlib.import_module(_WHERE[name]), name)
+            return value
+        if name in _PACKAGES:
+            importlib.import_module(
+                _WHERE["round_robin"]
+            )  # and with it what the packages are made of
+            return importlib.import_module(f"flowcompose.{name}")
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:
