@@ -21,7 +21,7 @@ _PLACEHOLDERS = re.compile(
       | \{\{.*\}\}                          # of a chart
       | (?:REPLACE|CHANGE)[-_ ]?(?:ME|THIS|WITH)\b.*
       | YOUR[-_ ][\w -]*
-      | x{3,} | \.{3} | TODO | TBD
+      | x{3,} | \.{3} | T(?:O-?DO|BD)
     )?\s*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )

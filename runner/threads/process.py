@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,11 +33,10 @@ class Process:
         if sys.platform == "win32" or self.host != socket.gethostname():
             return False  # there, signal 0 is Ctrl-C
         try:
-            os.kill(self.pid, 0)
+            with suppress(PermissionError):  # it is another user's
+                os.kill(self.pid, 0)
         except ProcessLookupError:
             return False
-        except PermissionError:
-            pass  # it is another user's
         return _began(self.pid) == self.began
 
 
