@@ -13,7 +13,9 @@ SAMPLES = Path(__file__).resolve().parents[2].joinpath("shared", "ark-samples").
 VERSIONS = ("v0.1.31", "v0.1.50", "v0.1.57", "v0.1.67rc")
 
 needs_samples = pytest.mark.skipif(
-    not SAMPLES.is_dir(), reason="the ARK sample documents are not beside the project"
+    not SAMPLES.is_dir(),
+    reason="the ARK documents as published are no part of this project: "
+    "put them into ../shared/ark-samples to run what they must do",
 )
 
 
