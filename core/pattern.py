@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 from uuid import uuid4
@@ -113,7 +113,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         thread_id: str | None = None,
         config: RunnableConfig | None = None,
         durability: Durability | None = None,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Run, and give what happens as it happens; the last event carries the result.
 
         Takes and raises what `run` does. A `TurnFailed` comes before the error is raised.
@@ -137,7 +137,7 @@ class Pattern(PatternGraph, Generic[OutputT]):
         thread_id: str | None = None,
         config: RunnableConfig | None = None,
         durability: Durability | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """`events` on the async path."""
         config = self._in_thread(config, thread_id, goal)
         given = self._input(goal, session)

@@ -10,8 +10,8 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing, contextmanager
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 
@@ -40,8 +40,8 @@ class EndedByStepError(FlowComposeError):
 
 
 def follow(
-    events: Iterator[Event] | AsyncIterator[Event], *, until: float | None = None
-) -> Iterator[Event]:
+    events: Generator[Event] | AsyncGenerator[Event], *, until: float | None = None
+) -> Generator[Event]:
     """Give the events of a run that goes on in a thread of its own; raise what it raises.
 
     Args:
@@ -101,17 +101,14 @@ def _interruptions_as_items(pipe: _Pipe) -> Generator[None]:
 
 
 def _pump(
-    events: Iterator[Event] | AsyncIterator[Event], pipe: _Pipe, left: threading.Event
+    events: Generator[Event] | AsyncGenerator[Event], pipe: _Pipe, left: threading.Event
 ) -> None:
     """Pass on what happens; a run that was left ends with what it is in the middle of."""
     try:
-        if isinstance(events, AsyncIterator):
+        if isinstance(events, AsyncGenerator):
             asyncio.run(_apump(events, pipe, left))
         else:
-            for event in events:
-                pipe.put(event)
-                if left.is_set():
-                    break
+            _pump_here(events, pipe, left)
     except Exception as error:
         pipe.put(error)
     except BaseException as error:  # no Ctrl-C: that is heard where the run is followed
@@ -120,11 +117,22 @@ def _pump(
         pipe.put(None)
 
 
-async def _apump(events: AsyncIterator[Event], pipe: _Pipe, left: threading.Event) -> None:
-    async for event in events:
-        pipe.put(event)
-        if left.is_set():
-            break
+# Left runs are closed here. A traceback may hold them until the interpreter exits, which then
+# waits for a thread of the engine that only ends with the run.
+def _pump_here(events: Generator[Event], pipe: _Pipe, left: threading.Event) -> None:
+    with closing(events):
+        for event in events:
+            pipe.put(event)
+            if left.is_set():
+                break
+
+
+async def _apump(events: AsyncGenerator[Event], pipe: _Pipe, left: threading.Event) -> None:
+    async with aclosing(events):
+        async for event in events:
+            pipe.put(event)
+            if left.is_set():
+                break
 
 
 def _next(pipe: _Pipe, until: float | None) -> Event | BaseException | None:

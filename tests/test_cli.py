@@ -401,11 +401,11 @@ def _hearing_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def waiting_after(*happened: Event) -> tuple[Iterator[Event], threading.Event]:
+def waiting_after(*happened: Event) -> tuple[Generator[Event], threading.Event]:
     """A run that does not go on after these events, until it may."""
     may_end = threading.Event()
 
-    def run() -> Iterator[Event]:
+    def run() -> Generator[Event]:
         yield from happened
         may_end.wait(PATIENCE)
 

@@ -441,6 +441,39 @@ def test_a_reader_that_leaves_ends_the_run_quietly_and_it_can_be_gone_on_with() 
     assert "BrokenPipe" not in ended.stderr
 
 
+LATE = """
+import gc, time
+from flowcompose.runner.entry import main
+from flowcompose.runner.unwritable import UnwritableError
+
+told = UnwritableError.told
+
+def late(self):
+    time.sleep(1)
+    return told(self)
+
+gc.disable()
+UnwritableError.told = late
+main()
+"""
+"""The command line on a machine so slow that the run is left before the program is."""
+
+
+def test_a_run_that_was_left_does_not_keep_the_program() -> None:
+    Path("late.py").write_text(LATE)
+    Path("slow.py").write_text(PANEL.replace("with Path(", "time.sleep(0.2)\n        with Path("))
+    run_panel = " run slow.py:panel --input x --checkpoint sqlite:runs.db --thread t | head -n 1"
+    ended = subprocess.run(
+        ["bash", "-c", f"{sys.executable} late.py {run_panel}"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ended.stdout == "== panel\n"
+    assert "resume --checkpoint" in ended.stderr
+
+
 def test_help_shows_examples_first() -> None:
     for command in ("run", "validate", "graph", "resume", "threads", "schema"):
         ended = CliRunner().invoke(app, [command, "--help"])

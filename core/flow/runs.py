@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -68,7 +68,7 @@ class Runs(ABC, Generic[OutputT]):
         thread_id: str | None = None,
         config: RunnableConfig | None = None,
         durability: Durability | None = None,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Run, and give what happens as it happens; the last event carries the result."""
         return self._pattern.events(
             value, session=session, thread_id=thread_id, config=config, durability=durability
@@ -82,7 +82,7 @@ class Runs(ABC, Generic[OutputT]):
         thread_id: str | None = None,
         config: RunnableConfig | None = None,
         durability: Durability | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """`events` on the async path."""
         return self._pattern.aevents(
             value, session=session, thread_id=thread_id, config=config, durability=durability

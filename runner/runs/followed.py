@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any, Self
@@ -21,7 +21,7 @@ from flowcompose.runner.render.words import clean, count
 from flowcompose.runner.teams import Job
 from flowcompose.runner.unusable import UnusableError
 
-Events = Iterator[Event] | AsyncIterator[Event]
+Events = Generator[Event] | AsyncGenerator[Event]
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,11 @@ class Followed(Pattern[Any]):
         """Go on where a run was left; of a finished one there is only the last event."""
         config = self._in_thread(None, thread)
         if not self._goes_on(snapshot, thread):
-            return iter([self._reader().completed(self.read(snapshot, thread))])
+            return self._ended(snapshot, thread)
         return self._following(self._answer(answer, snapshot), "", config)
+
+    def _ended(self, snapshot: StateSnapshot, thread: str) -> Generator[Event]:
+        yield self._reader().completed(self.read(snapshot, thread))
 
     def _following(self, given: Any, goal: str, config: RunnableConfig) -> Events:
         reader = self._reader()
@@ -153,7 +156,7 @@ class Followed(Pattern[Any]):
 
     def _events_of(
         self, given: Any, config: RunnableConfig, reader: EventReader, first: Event
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         yield first
         with closing(engine(self.stream(given, config, **self._options()))) as parts:
             for part in parts:
@@ -163,7 +166,7 @@ class Followed(Pattern[Any]):
 
     async def _aevents_of(
         self, given: Any, config: RunnableConfig, reader: EventReader, first: Event
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         yield first
         async with aclosing(engine(self.astream(given, config, **self._options()))) as parts:
             async for part in parts:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, closing
 from dataclasses import replace
 
 from flowcompose.core import events
@@ -18,21 +19,23 @@ def noting_turns(following: Following, took: Took) -> Following:
     It is called where the run is at work, not where it is shown: that may be later.
     """
     run = following.events
-    if isinstance(run, AsyncIterator):
+    if isinstance(run, AsyncGenerator):
         return replace(following, events=_anoting(run, took))
     return replace(following, events=_noting(run, took))
 
 
-def _noting(run: Iterator[Event], took: Took) -> Iterator[Event]:
-    for event in run:
-        _note(event, took)
-        yield event
+def _noting(run: Generator[Event], took: Took) -> Generator[Event]:
+    with closing(run):
+        for event in run:
+            _note(event, took)
+            yield event
 
 
-async def _anoting(run: AsyncIterator[Event], took: Took) -> AsyncIterator[Event]:
-    async for event in run:
-        _note(event, took)
-        yield event
+async def _anoting(run: AsyncGenerator[Event], took: Took) -> AsyncGenerator[Event]:
+    async with aclosing(run):
+        async for event in run:
+            _note(event, took)
+            yield event
 
 
 def _note(event: Event, took: Took) -> None:
