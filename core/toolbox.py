@@ -36,11 +36,21 @@ class _Calls(NamedTuple):
     not_run: Sequence[ToolCall] = ()
 
 
-class Toolbox:
-    """The tools of one generator, by name."""
+def _all_of(told: Any) -> Any:
+    return told
 
-    def __init__(self, tools: Sequence[BaseTool]) -> None:
+
+class Toolbox:
+    """The tools of one generator, by name.
+
+    Args:
+        tools: What can be called.
+        shown: Gives what events may tell of names, arguments and answers; by default all of it.
+    """
+
+    def __init__(self, tools: Sequence[BaseTool], shown: Callable[[Any], Any] = _all_of) -> None:
         self.tools = list(tools)
+        self._shown = shown
         self._by_name: Mapping[str, BaseTool] = {each.name: each for each in tools}
         self._ending = frozenset(each.name for each in tools if is_terminate(each))
 
@@ -89,7 +99,7 @@ class Toolbox:
         return Called([*answers, *refused], calls.response)
 
     def _refuse(self, call: ToolCall, ctx: Context) -> ToolMessage:
-        _tell_of(call, ctx)
+        self._tell_of(call, ctx)
         return self._returned(call, _failed(call, "not run: the team has ended"), ctx)
 
     def _call(self, call: ToolCall, ctx: Context) -> ToolMessage:
@@ -123,28 +133,29 @@ class Toolbox:
         return self._returned(call, answer, ctx)
 
     def _start(self, call: ToolCall, ctx: Context) -> BaseTool | None:
-        _tell_of(call, ctx)
+        self._tell_of(call, ctx)
         found = self._by_name.get(call["name"])
         if found is not None:
             ctx.acts.tools.append(found.name)
         return found
+
+    def _tell_of(self, call: ToolCall, ctx: Context) -> None:
+        tool, args = self._shown([call["name"], call["args"]])
+        emit("tool_called", ctx, tool=tool, args=args)
 
     def _unknown(self, call: ToolCall) -> ToolMessage:
         return _failed(call, f"no tool {call['name']!r}; there is: {', '.join(self._by_name)}")
 
     def _returned(self, call: ToolCall, answer: Any, ctx: Context) -> ToolMessage:
         message = answer if isinstance(answer, ToolMessage) else _answered(call, answer)
-        emit("tool_returned", ctx, tool=call["name"], text=message.text, status=message.status)
+        tool, text = self._shown([call["name"], str(message.text)])
+        emit("tool_returned", ctx, tool=tool, text=text, status=message.status)
         return message
 
 
 def _only_async(found: BaseTool) -> bool:
     function: Callable[..., Any] | None = getattr(found, "func", found.run)
     return function is None or is_async(function)
-
-
-def _tell_of(call: ToolCall, ctx: Context) -> None:
-    emit("tool_called", ctx, tool=call["name"], args=call["args"])
 
 
 def _unreadable(answer: AIMessage) -> Iterator[ToolMessage]:

@@ -46,10 +46,14 @@ __all__ = [
 
 
 class OpenAIServer:
-    """A server with its replies: a list, consumed in order, or a function of the request."""
+    """A server with its replies: a list, consumed in order, or a function of the request.
 
-    def __init__(self, replies: Replies) -> None:
+    One that does not stream gives whole answers to whoever asks for a stream, as some do.
+    """
+
+    def __init__(self, replies: Replies, *, streams: bool = True) -> None:
         self._replies = replies
+        self.streams = streams
         self._lock = Lock()
         self._requests: list[dict[str, Any]] = []
         self._http = _HttpServer(("127.0.0.1", 0), _Handler)
@@ -153,7 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif isinstance(reply, HttpError):
             self._send_error(reply)
-        elif body.get("stream"):
+        elif body.get("stream") and self._api.streams:
             self._send_stream(reply, body)
         else:
             self._send_whole(reply, body)

@@ -1,14 +1,16 @@
 """The chat models of documents: LangChain's, for servers that are not all like OpenAI's.
 
 They fall back to whole answers where a server does not stream, say the same either way, and let
-no error out that quotes the key.
+no error and no answer out that repeats a secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
@@ -17,6 +19,7 @@ from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from pydantic import PrivateAttr
 
 from flowcompose.runner.agents.first_choice import read_first
+from flowcompose.runner.agents.hushing import ahushed_pieces, hushed, hushed_pieces
 from flowcompose.runner.agents.pieces import of_first_choice, piece_of
 from flowcompose.runner.agents.scrubbing import scrubbed
 from flowcompose.runner.agents.whole_answers import Streaming
@@ -32,12 +35,24 @@ Listener = CallbackManagerForLLMRun | None
 AsyncListener = AsyncCallbackManagerForLLMRun | None
 
 
+_KNOWS_NONE = Redactor([])
+
+
+@dataclass(frozen=True)
 class _Manners:
     """How a model deals with its server: what it found out, and what it must not tell."""
 
-    def __init__(self) -> None:
-        self.streaming = Streaming()
-        self.redactor = Redactor([])
+    streaming: Streaming = field(default_factory=Streaming)
+    own: Redactor = _KNOWS_NONE
+    """Its keys."""
+    others: Redactor = _KNOWS_NONE
+    """What else is not to be heard from it."""
+
+    @contextmanager
+    def scrubbed(self) -> Generator[None]:
+        """Let errors out without secrets."""
+        with scrubbed(self.own), scrubbed(self.others):
+            yield
 
 
 class _Careful(_Base):
@@ -48,7 +63,13 @@ class _Careful(_Base):
 
     def keep_secret(self, *secrets: str) -> None:
         """Say what must not stand in an error."""
-        self._manners.redactor = Redactor(secrets)
+        self._manners = replace(self._manners, own=Redactor(secrets))
+
+    def keeping(self, redactor: Redactor) -> Self:
+        """Give this model, which says none of these secrets either; what it learns, both know."""
+        other = self.model_copy()
+        other._manners = replace(self._manners, others=redactor)
+        return other
 
     def _generate(
         self,
@@ -57,8 +78,9 @@ class _Careful(_Base):
         run_manager: Listener = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with scrubbed(self._manners.redactor):
-            return super()._generate(messages, stop, run_manager, **kwargs)
+        with self._manners.scrubbed():
+            result = super()._generate(messages, stop, run_manager, **kwargs)
+        return hushed(result, self._manners.others)
 
     async def _agenerate(
         self,
@@ -67,8 +89,9 @@ class _Careful(_Base):
         run_manager: AsyncListener = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with scrubbed(self._manners.redactor):
-            return await super()._agenerate(messages, stop, run_manager, **kwargs)
+        with self._manners.scrubbed():
+            result = await super()._agenerate(messages, stop, run_manager, **kwargs)
+        return hushed(result, self._manners.others)
 
     def _stream(
         self,
@@ -77,10 +100,14 @@ class _Careful(_Base):
         run_manager: Listener = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        stream = partial(super()._stream, messages, stop, run_manager, **kwargs)
+        stream = partial(super()._stream, messages, stop, **kwargs)
         whole = partial(super()._generate, messages, stop, **_unstreamed(kwargs))
-        with scrubbed(self._manners.redactor):
-            yield from self._manners.streaming.pieces(stream, whole, run_manager)
+        with self._manners.scrubbed():
+            pieces = self._manners.streaming.pieces(stream, whole)
+            for piece in hushed_pieces(pieces, self._manners.others):
+                if run_manager:
+                    run_manager.on_llm_new_token(piece.text, chunk=piece)
+                yield piece
 
     async def _astream(
         self,
@@ -89,10 +116,13 @@ class _Careful(_Base):
         run_manager: AsyncListener = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        stream = partial(super()._astream, messages, stop, run_manager, **kwargs)
+        stream = partial(super()._astream, messages, stop, **kwargs)
         whole = partial(super()._agenerate, messages, stop, **_unstreamed(kwargs))
-        with scrubbed(self._manners.redactor):
-            async for piece in self._manners.streaming.apieces(stream, whole, run_manager):
+        with self._manners.scrubbed():
+            pieces = self._manners.streaming.apieces(stream, whole)
+            async for piece in ahushed_pieces(pieces, self._manners.others):
+                if run_manager:
+                    await run_manager.on_llm_new_token(piece.text, chunk=piece)
                 yield piece
 
     def _create_chat_result(

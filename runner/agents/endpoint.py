@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from flowcompose.runner.manifest import Document, Manifest
+    from flowcompose.runner.secrets import Redactor
 
 _DEFAULT_MODEL = "gpt-4o"
 _OPENAI = "https://api.openai.com/v1"
@@ -39,7 +40,11 @@ class Endpoint:
 
 
 def model_for(
-    manifest: Manifest, agent: Document | None, endpoint: Endpoint, ref: str | None
+    manifest: Manifest,
+    agent: Document | None,
+    endpoint: Endpoint,
+    ref: str | None,
+    redactor: Redactor | None = None,
 ) -> BaseChatModel:
     """Give the chat model that answers.
 
@@ -53,6 +58,7 @@ def model_for(
         endpoint: What the command line says.
         ref: The name of a Model document; None for that of the agent, which is `default` if
             it names none.
+        redactor: Knows what it must not repeat, besides its own keys in errors.
 
     Raises:
         DefinitionError: There is none; it says what to give.
@@ -62,7 +68,8 @@ def model_for(
 
         return OfflineModel()
     choice = _Choice(declared_for(manifest, agent, ref), endpoint, agent.name if agent else None)
-    return choice.place().chat()
+    chat = choice.place().chat()
+    return chat if redactor is None else chat.keeping(redactor)
 
 
 @dataclass(frozen=True)

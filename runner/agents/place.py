@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from flowcompose.core.providers import TIMEOUT
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
     from flowcompose.runner.agents.chat import AzureEndpointChat, EndpointChat
 
 NO_KEY = "unused"
@@ -37,7 +35,7 @@ class Place:
     of_document: bool = False
     """Whether a document names the server: it learns nothing of the environment."""
 
-    def chat(self) -> BaseChatModel:
+    def chat(self) -> EndpointChat | AzureEndpointChat:
         """Give the chat model, made once: what it finds out of its server holds for all."""
         return _made(self)
 
@@ -48,7 +46,7 @@ def options_text(options: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=128)
-def _made(place: Place) -> BaseChatModel:
+def _made(place: Place) -> EndpointChat | AzureEndpointChat:
     chat = _openai(place) if place.azure_version is None else _azure(place)
     keys = [place.key] if place.key != NO_KEY else []
     chat.keep_secret(*keys, *(value for _, value in place.headers))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
@@ -46,7 +45,6 @@ class Streaming:
         self,
         stream: Callable[[], Iterator[ChatGenerationChunk]],
         whole: Callable[[], ChatResult],
-        listener: CallbackManagerForLLMRun | None,
     ) -> Iterator[ChatGenerationChunk]:
         """Give the pieces of a stream; if there are none, a whole answer as the only piece."""
         if self._does:
@@ -58,15 +56,12 @@ class Streaming:
                 return
         piece = _as_piece(whole())
         self._does = False
-        if listener:
-            listener.on_llm_new_token(piece.text, chunk=piece)
         yield piece
 
     async def apieces(
         self,
         stream: Callable[[], AsyncIterator[ChatGenerationChunk]],
         whole: Callable[[], Awaitable[ChatResult]],
-        listener: AsyncCallbackManagerForLLMRun | None,
     ) -> AsyncIterator[ChatGenerationChunk]:
         """`pieces` on the async path."""
         if self._does:
@@ -78,8 +73,6 @@ class Streaming:
                 return
         piece = _as_piece(await whole())
         self._does = False
-        if listener:
-            await listener.on_llm_new_token(piece.text, chunk=piece)
         yield piece
 
 

@@ -58,7 +58,7 @@ class Agent:
     @cached_property
     def toolbox(self) -> Toolbox:
         """Its tools; made late, since a tool may be a team in which it works."""
-        return Toolbox(self.make_tools())
+        return Toolbox(self.make_tools(), self.redactor.clean_json)
 
     @property
     def system(self) -> list[BaseMessage]:

@@ -83,7 +83,7 @@ class AgentCompiler(ABC):
         Raises:
             DefinitionError: There is none, and the command line says nothing of it.
         """
-        return model_for(self.manifest, document, self.endpoint, ref)
+        return model_for(self.manifest, document, self.endpoint, ref, self.redactor)
 
     def tool(self, name: str, namespace: str) -> BaseTool:
         """Give a tool by name, as an agent would have it.

@@ -117,8 +117,9 @@ class _Turn:
         """Take a name, or do what the era does with one that is none."""
         if isinstance(answer, Stop):
             return self._stop(answer)
-        if answer in self.candidates and self._may_follow(answer):
-            return Speak((answer,), "exact")
+        named = next((each for each in self.candidates if self._names(answer, each)), None)
+        if named is not None and self._may_follow(named):
+            return Speak((named,), "exact")
         if self.selection.rules.selects_by_tool:
             problem = f"Selector returned invalid agent name: {answer}"
             chooser = self.selection.chooser.name
@@ -136,6 +137,10 @@ class _Turn:
         return stop.model_copy(
             update={"detail": self.selection.redactor.clean(stop.detail or "") or None}
         )
+
+    def _names(self, answer: str, candidate: str) -> bool:
+        """Tell whether a member is meant; a name that holds a secret comes without it."""
+        return answer in (candidate, self.selection.redactor.clean(candidate))
 
     def _may_follow(self, name: str) -> bool:
         free = self.selection.rules.repeats or self.selection.constrained
