@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
-from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from flowcompose.core.errors import DefinitionError
+from flowcompose.core.per_loop import PerLoop
 
 if TYPE_CHECKING:  # some 25 ms, which only those pay who make a model
     from langchain_core.language_models import BaseChatModel
-
-if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient
 
 TIMEOUT = 120.0
 """Seconds without an answer after which a request of a model made here is given up."""
-
-# An async client belongs to the event loop that first used it: in a second `asyncio.run` it
-# fails with "Event loop is closed". So each loop has models of its own, until it ends.
-_of_loop: dict[asyncio.AbstractEventLoop, _LoopModels] = {}
-_lock = Lock()
 
 
 def build_model(name: str) -> BaseChatModel:
@@ -60,26 +51,17 @@ def _openai(model: str) -> BaseChatModel:
         loop = asyncio.get_running_loop()
     except RuntimeError:
         return _sync_openai(model, base_url, key)
-    with _lock:
-        for ended in [each for each in list(_of_loop) if each.is_closed()]:
-            _of_loop.pop(ended, None)
-        models = _of_loop.get(loop) or _of_loop.setdefault(loop, _LoopModels(loop))
-    return models.openai(model, base_url, key)
+    return _models.of(loop).openai(model, base_url, key)
 
 
 class _LoopModels:
     """The models of one event loop, and the client that they share."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self) -> None:
         from openai import DefaultAsyncHttpxClient
 
         self._client = DefaultAsyncHttpxClient(timeout=TIMEOUT)
         self._made: dict[tuple[str, str | None, str], BaseChatModel] = {}
-        # A loop closes the async generators that were begun in it before it ends: the one
-        # moment at which the client's connections can still be closed.
-        self._end = _at_the_end(loop, self._client)
-        with suppress(StopIteration):
-            self._end.__anext__().send(None)
 
     def openai(self, model: str, base_url: str | None, key: str) -> BaseChatModel:
         """Give the model, made once."""
@@ -88,15 +70,12 @@ class _LoopModels:
             self._made[known] = _make_openai(model, base_url, key, self._client)
         return self._made[known]
 
+    async def aclose(self) -> None:
+        """Close the client; its loop ends."""
+        await self._client.aclose()
 
-async def _at_the_end(
-    loop: asyncio.AbstractEventLoop, client: DefaultAsyncHttpxClient
-) -> AsyncGenerator[None, None]:
-    try:
-        yield
-    finally:
-        _of_loop.pop(loop, None)
-        await client.aclose()
+
+_models = PerLoop(_LoopModels)
 
 
 @lru_cache(maxsize=32)
