@@ -8,8 +8,6 @@ from langchain_core.tools import BaseTool
 
 from flowcompose.core.terminate import Terminate
 
-NAMES = ("noop", "terminate")
-
 _NOOP = "A no-operation tool that does nothing and returns success"
 _TERMINATE = (
     "Use this function to provide a final response to the user and then end the current "

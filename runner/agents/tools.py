@@ -12,14 +12,14 @@ from langchain_core.tools import BaseTool
 from flowcompose.core.blocks import Block
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.agents.ask_tool import ask_tool
-from flowcompose.runner.agents.builtin_tools import NAMES, builtin_tool
+from flowcompose.runner.agents.builtin_tools import builtin_tool
 from flowcompose.runner.agents.http_body import BodyTemplate, body_type
 from flowcompose.runner.agents.http_tool import HttpCall, HttpTool, arguments_schema, defaults_of
 from flowcompose.runner.agents.partial_tool import with_arguments
 from flowcompose.runner.manifest.durations import seconds
 from flowcompose.runner.manifest.http_url import UrlTemplate
-from flowcompose.runner.manifest.kinds.agent import AgentSpec, AgentToolSpec
-from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec, ToolSpec
+from flowcompose.runner.manifest.kinds.agent import TERMINATE, AgentSpec, AgentToolSpec
+from flowcompose.runner.manifest.kinds.tool import BUILT_IN, METHODS, HttpSpec, ToolSpec
 from flowcompose.runner.secrets import Redactor
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 Ask = Callable[[str, str, str], Block]
 """Gives an agent or a team: the namespace that asks, its kind (`agent`, `team`) and its name."""
 
-_BUILT_IN = ("built-in", "builtin")
+_BUILTIN_TYPES = ("built-in", "builtin")
 _ASKED = ("agent", "team")
-_TERMINATES = ("terminate", "terminate_team")
-"""Names that end a team where an entry has no type, as on the page on round-robin."""
 
 
 def tools_for(manifest: Manifest, agent: Document, *, ask: Ask) -> list[BaseTool]:
@@ -76,14 +74,14 @@ class _Maker:
     def made(self, entry: AgentToolSpec) -> BaseTool | None:
         """Give the tool of an entry; None if it cannot be had here."""
         told = entry.description or ""
-        if entry.type in _BUILT_IN and entry.tool in NAMES:
+        if entry.type in _BUILTIN_TYPES and entry.tool in BUILT_IN:
             return builtin_tool(entry.tool, entry.name, told)
         document = self.manifest.find("Tool", entry.tool, self.agent.namespace)
         if document is not None and isinstance(document.spec, ToolSpec):
             return self._of_document(entry, document, document.spec)
         if entry.type in _ASKED:
             return self._asked(self.agent, entry.type, entry.tool, entry.name, told)
-        if entry.type is None and entry.tool in _TERMINATES:
+        if entry.type is None and entry.tool in TERMINATE:
             return builtin_tool("terminate", entry.name, told)
         if entry.type == "mcp":
             return None
@@ -101,9 +99,9 @@ class _Maker:
         told = entry.description or spec.description
         if spec.type == "http" and spec.http:
             return self._http(entry.name, told, document, spec, spec.http)
-        if spec.type in _BUILT_IN:
+        if spec.type in _BUILTIN_TYPES:
             kind = spec.builtin.name if spec.builtin else document.name
-            if kind not in NAMES:
+            if kind not in BUILT_IN:
                 raise self._error(entry.name, f"there is no built-in tool {kind!r}")
             return builtin_tool(kind, entry.name, told)
         named = spec.agent or spec.team
@@ -114,7 +112,7 @@ class _Maker:
     def _asked(self, referrer: Document, kind: str, asked: str, name: str, told: str) -> BaseTool:
         namespace = referrer.namespace
         document = self.manifest.find(kind.capitalize(), asked, namespace)
-        own = str(getattr(document.spec, "description", "")) if document else ""
+        own = document.description if document else ""
         return ask_tool(
             name,
             told or own or f"Ask the {kind} {asked}",

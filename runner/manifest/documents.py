@@ -67,6 +67,12 @@ class Document:
         return id(self.marks)
 
     @property
+    def description(self) -> str:
+        """What it says of itself; empty where it says nothing."""
+        spec = self.spec
+        return spec.description if isinstance(spec, AgentSpec | TeamSpec | ToolSpec) else ""
+
+    @property
     def title(self) -> str:
         """How it is called in sentences: `Team 'panel'`."""
         return f"{self.kind} {self.name!r}"

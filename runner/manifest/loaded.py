@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from flowcompose.runner.manifest.documents import DEFAULT_NAMESPACE, Document
 from flowcompose.runner.manifest.kinds.query import QuerySpec, TargetSpec
+from flowcompose.runner.manifest.kinds.team import MemberSpec
 from flowcompose.runner.manifest.kinds.values import LabelSelector, Requirement
 
 _SELECTABLE = {"Agent": "agent", "Team": "team", "Model": "model", "Tool": "tool"}
@@ -42,6 +43,14 @@ class Loaded:
     def namespaces_of(self, kind: str, name: str) -> list[str]:
         """Give the namespaces in which a kind and name stand."""
         return list(self._named.get((kind, name), ()))
+
+    def type_of(self, member: MemberSpec, namespace: str) -> str:
+        """Give the type of a member: the one it says or, without that, of what is loaded."""
+        if member.type is not None:
+            return member.type
+        is_agent = self.find("Agent", member.name, namespace)
+        is_team = self.find("Team", member.name, namespace)
+        return "team" if is_team and not is_agent else "agent"
 
     def of_kind(self, kind: str) -> list[Document]:
         """Give all of a kind, in order."""

@@ -55,14 +55,6 @@ class Compiler(AgentCompiler):
         )
         return team, build(plan, blocks, about, selecting, checkpointer)
 
-    def kind_of(self, member: MemberSpec, namespace: str) -> str:
-        """Give `agent` or `team`; a member that does not say is what there is of its name."""
-        if member.type is not None:
-            return member.type
-        find = self.manifest.find
-        is_team = find("Team", member.name, namespace) is not None
-        return "team" if is_team and find("Agent", member.name, namespace) is None else "agent"
-
     def asked(self, namespace: str, kind: str, name: str) -> Block:
         """Give an agent or a team as a tool has it."""
         if kind == "team":
@@ -71,14 +63,14 @@ class Compiler(AgentCompiler):
 
     def _member(self, member: MemberSpec, namespace: str, plan: TeamPlan) -> Block:
         repeats = plan.strategy == "selector" and self.rules.selects_by_tool
-        if self.kind_of(member, namespace) == "team":
+        if self.manifest.loaded.type_of(member, namespace) == "team":
             team, pattern = self.team(member.name, namespace)
             return TeamBlock(team, pattern, wording=self.wording, repeats_input=repeats)
         return AgentBlock(self.agent(member.name, namespace), repeats_input=repeats)
 
     def _about(self, member: MemberSpec, namespace: str) -> str:
-        kind = self.kind_of(member, namespace).capitalize()
-        return str(getattr(self.document(kind, member.name, namespace).spec, "description", ""))
+        kind = self.manifest.loaded.type_of(member, namespace).capitalize()
+        return self.document(kind, member.name, namespace).description
 
     def _selecting(
         self, plan: TeamPlan, about: Mapping[str, str], namespace: str

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-DEFAULT_CAP = 100
-"""Turns of a team that needs a cap and has none."""
-
 
 @dataclass(frozen=True)
 class Rules:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from flowcompose.runner.manifest.kinds.team import MemberSpec, TeamSpec
-from flowcompose.runner.teams.eras import DEFAULT_CAP, Rules
+from flowcompose.runner.manifest.kinds.team import DEFAULT_CAP, MemberSpec, TeamSpec
+from flowcompose.runner.teams.eras import Rules
 
 Strategy = Literal["sequential", "loops", "selector", "graph"]
 Way = tuple[str, str]

@@ -40,7 +40,7 @@ def _asked(
         yield name, None
     if isinstance(spec, TeamSpec):
         for member in spec.members:
-            kind = compiler.kind_of(member, namespace)
+            kind = compiler.manifest.loaded.type_of(member, namespace)
             yield from _asked(compiler, kind, member.name, namespace, seen)
         yield from _asked_by_selector(compiler, spec, namespace, seen)
 

@@ -7,12 +7,9 @@ from typing import Final
 from flowcompose.runner.manifest.checks.context import Context
 from flowcompose.runner.manifest.checks.sources import check_parameters
 from flowcompose.runner.manifest.documents import Document
-from flowcompose.runner.manifest.kinds.agent import AgentToolSpec
+from flowcompose.runner.manifest.kinds.agent import TERMINATE, AgentToolSpec
+from flowcompose.runner.manifest.kinds.tool import BUILT_IN
 from flowcompose.runner.manifest.marks import Path
-
-BUILT_IN: Final = ("noop", "terminate")
-TERMINATE: Final = ("terminate", "terminate_team")
-"""What the terminate tool is called where a tool has no type."""
 
 _NAMED: Final = ("custom", "mcp", "http", "agent", "team", "builtin")
 

@@ -12,9 +12,6 @@ from flowcompose.runner.manifest.findings import Findings
 from flowcompose.runner.manifest.loaded import Loaded
 from flowcompose.runner.manifest.marks import Path
 
-CAP: Final = 100
-"""Turns of a strategy that needs a cap and has none."""
-
 GUESSES: Final = 100
 """How many wrong names are compared with how many right ones: it takes its time."""
 

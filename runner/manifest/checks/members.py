@@ -15,16 +15,8 @@ _OWN_ENGINES = ("", "a2a", "a2a-pod")
 
 
 def kind_of_member(loaded: Loaded, team: Document, member: MemberSpec) -> str | None:
-    """Give the kind of a member: by its type or, without one, by what is loaded.
-
-    Returns:
-        None if the type is no type of members.
-    """
-    if member.type is not None:
-        return _KINDS.get(member.type)
-    is_agent = loaded.find("Agent", member.name, team.namespace)
-    is_team = loaded.find("Team", member.name, team.namespace)
-    return "Team" if is_team and not is_agent else "Agent"
+    """Give the kind of a member; None if its type is no type of members."""
+    return _KINDS.get(loaded.type_of(member, team.namespace))
 
 
 def check_members(context: Context, team: Document, spec: TeamSpec) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowcompose.runner.manifest.checks.context import CAP, Context, listed
+from flowcompose.runner.manifest.checks.context import Context, listed
 from flowcompose.runner.manifest.checks.graphs import check_constraint, check_graph
 from flowcompose.runner.manifest.checks.members import check_members
 from flowcompose.runner.manifest.checks.selectors import check_selector
 from flowcompose.runner.manifest.documents import Document
 from flowcompose.runner.manifest.eras import newer_fields
-from flowcompose.runner.manifest.kinds.team import TeamSpec
+from flowcompose.runner.manifest.kinds.team import DEFAULT_CAP, TeamSpec
 from flowcompose.runner.manifest.marks import said
 
 LAST: Final = "v0.1.67"
 
 _STRATEGIES: Final = ("sequential", "round-robin", "selector", "graph")
-_RUNS_WITH: Final = f"; it runs with a cap of {CAP} turns"
+_RUNS_WITH: Final = f"; it runs with a cap of {DEFAULT_CAP} turns"
 _CAP: Final = ("spec", "maxTurns")
 _STRATEGY: Final = ("spec", "strategy")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from flowcompose.runner.manifest.checks.agent_tools import BUILT_IN
 from flowcompose.runner.manifest.checks.context import Context, listed
 from flowcompose.runner.manifest.checks.schemas import schema_problem
 from flowcompose.runner.manifest.checks.sources import check_headers, check_parameters
 from flowcompose.runner.manifest.documents import Document
 from flowcompose.runner.manifest.durations import seconds
 from flowcompose.runner.manifest.http_url import UrlTemplate
-from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec, McpSpec, ToolSpec
+from flowcompose.runner.manifest.kinds.tool import BUILT_IN, METHODS, HttpSpec, McpSpec, ToolSpec
 
 _TYPES: Final = ("http", "mcp", "agent", "team", "builtin")
 _HOLE = re.compile(r"\(\$|\$\{|<[^<>]+>")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from flowcompose.runner.manifest.kinds.base import JsonObject, Listed, Spec
 from flowcompose.runner.manifest.kinds.values import LabelSelector, NameRef, ParameterSpec
+
+TERMINATE: Final = ("terminate", "terminate_team")
+"""What the terminate tool is called where an entry has no type, as on the page on round-robin."""
 
 
 class ModelRef(NameRef):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from flowcompose.runner.manifest.kinds.base import Listed, Spec
+
+DEFAULT_CAP: Final = 100
+"""Turns of a team that needs a cap and has none."""
 
 
 class MemberSpec(Spec):

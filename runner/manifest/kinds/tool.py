@@ -7,6 +7,9 @@ from pydantic import Field
 from flowcompose.runner.manifest.kinds.base import JsonObject, Listed, Spec
 from flowcompose.runner.manifest.kinds.values import HeaderSpec, NameRef, ParameterSpec
 
+BUILT_IN = ("noop", "terminate")
+"""The tools that every agent may declare."""
+
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
 
 
