@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.commands.concluding import alone_on_stdout, conclude
 from flowcompose.runner.commands.options import Compat, CompatOption, Paths, Query, Team
+from flowcompose.runner.manifest import Document, Manifest, TeamSpec
 from flowcompose.runner.objects import find_object
 from flowcompose.runner.runs.documents import load_documents
 from flowcompose.runner.runs.telling import Told
 from flowcompose.runner.show import say
+from flowcompose.runner.teams import team_pattern
 from flowcompose.runner.unusable import UnusableError
-
-if TYPE_CHECKING:
-    from flowcompose.runner.manifest import Document, Manifest
 
 HELP = """Draw a team, or a pattern in Python, as Mermaid text.
 
@@ -54,8 +51,6 @@ def _mermaid(asked: Asked) -> str:
 
 
 def _of_documents(asked: Asked) -> str:
-    from flowcompose.runner.teams.jobs import team_pattern
-
     manifest = load_documents(asked.paths, asked.compat)
     return team_pattern(manifest, asked.team or _chosen(manifest, asked.query)).mermaid()
 
@@ -87,6 +82,4 @@ def _on_top(manifest: Manifest) -> list[str]:
 
 
 def _members(team: Document) -> list[str]:
-    from flowcompose.runner.manifest import TeamSpec
-
     return [each.name for each in team.spec.members] if isinstance(team.spec, TeamSpec) else []

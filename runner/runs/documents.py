@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from flowcompose.core.errors import DefinitionError
+from flowcompose.runner.manifest import Compat, Manifest, load
 from flowcompose.runner.unusable import UnusableError
-
-if TYPE_CHECKING:
-    from flowcompose.runner.manifest import Compat, Manifest
 
 
 def load_documents(paths: Sequence[str], compat: str) -> Manifest:
@@ -39,9 +37,7 @@ def unusable_documents(manifest: Manifest, error: DefinitionError | None = None)
 
 def read_documents(paths: Sequence[str], compat: str) -> Manifest:
     """Load documents, whatever is wrong with them."""
-    from flowcompose.runner.manifest import load
-
-    return load(paths, compat=cast("Compat", compat))  # typer has checked the word
+    return load(paths, compat=cast(Compat, compat))  # typer has checked the word
 
 
 def documents_json(manifest: Manifest) -> list[dict[str, Any]]:

@@ -6,21 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from flowcompose.core.errors import DefinitionError
+from flowcompose.runner.agents.endpoint import Endpoint
 from flowcompose.runner.asked import Asked
+from flowcompose.runner.manifest import Manifest, QuerySpec
 from flowcompose.runner.runs.documents import load_documents, unusable_documents
-from flowcompose.runner.runs.python_job import job_of_python
-from flowcompose.runner.teams import Job
+from flowcompose.runner.runs.python_job import Checkpointer, job_of_python
+from flowcompose.runner.teams import Job, jobs_for
 from flowcompose.runner.unusable import UnusableError
-
-if TYPE_CHECKING:
-    from flowcompose.runner.manifest import Manifest
-
-Checkpointer = BaseCheckpointSaver[Any] | None
 
 
 @dataclass(frozen=True)
@@ -61,9 +55,6 @@ def open_source(asked: Asked, checkpointer: Checkpointer = None) -> Source:
 
 
 def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
-    from flowcompose.runner.agents.endpoint import Endpoint
-    from flowcompose.runner.teams.jobs import jobs_for
-
     _check_target(asked)
     manifest = load_documents(asked.paths, asked.compat)
     try:
@@ -87,7 +78,7 @@ def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
 def _is_canceled(manifest: Manifest, query: str | None) -> bool:
     document = manifest.find("Query", query) if query else None
     spec = document.spec if document else None
-    return bool(getattr(spec, "cancel", False))
+    return isinstance(spec, QuerySpec) and spec.cancel
 
 
 def _check_target(asked: Asked) -> None:
