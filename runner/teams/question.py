@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, convert_to_messages
 
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.manifest import Document, Manifest, fill, seconds
@@ -36,7 +36,7 @@ def of_query(manifest: Manifest, name: str | None) -> Question:
         name: Which one; None for the only one.
 
     Raises:
-        DefinitionError: There is no such Query, there is a choice, or its input is no question.
+        DefinitionError: There is no such Query, or there is a choice.
     """
     document = _query(manifest, name)
     spec = document.spec
@@ -89,10 +89,4 @@ def _input(spec: QuerySpec, parameters: Mapping[str, str]) -> tuple[str, tuple[B
     if isinstance(spec.input, str):
         return (fill(spec.input, parameters) if spec.parameters else spec.input), ()
     *before, last = convert_to_messages(spec.input)
-    if not isinstance(last, HumanMessage):
-        raise DefinitionError("input", ["its last message must be one of the user"])
-    kinds = {block["type"] for block in last.content_blocks}
-    if not kinds <= {"text"}:
-        problem = "a team is asked a text: its last message must hold no other parts"
-        raise DefinitionError("input", [problem])
     return str(last.text), tuple(before)
