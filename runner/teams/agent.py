@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.context import Context
 from flowcompose.core.conversation import AskModel, Conversation, Steps, UseTools
@@ -18,7 +17,7 @@ from flowcompose.core.retry import Retry
 from flowcompose.core.toolbox import Called, Toolbox
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.runner.secrets import Redactor
-from flowcompose.runner.teams.failing import TurnError, failure_of
+from flowcompose.runner.teams.failing import TurnError, failing_as, failure_of
 from flowcompose.runner.teams.messages import (
     Message,
     cleaned,
@@ -65,7 +64,7 @@ class Agent:
         """What its requests begin with."""
         return [SystemMessage(self.prompt)] if self.prompt else []
 
-    def failed(self, error: Exception, said: Sequence[BaseMessage]) -> TurnError:
+    def failed(self, said: Sequence[BaseMessage], error: Exception) -> TurnError:
         """Give the failure of a turn, which keeps what was said in it."""
         what = f"agent {self.full_name} execution"
         return failure_of(what, error, self.redactor, self.written(said))
@@ -95,24 +94,16 @@ class AgentBlock:
         """Answer on the sync path."""
         said: list[BaseMessage] = []
         conversation = Conversation(ctx, ctx.config, Retry())
-        try:
+        with failing_as(partial(self.agent.failed, said)):
             conversation.run(talk(self.agent, self._request(value, ctx), said))
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            raise self.agent.failed(error, said)  # noqa: B904 - its cause is decided there
         return self._answer(said, ctx)
 
     async def arun(self, value: Any, ctx: Context) -> dict[str, Any]:
         """Answer on the async path."""
         said: list[BaseMessage] = []
         conversation = Conversation(ctx, ctx.config, Retry())
-        try:
+        with failing_as(partial(self.agent.failed, said)):
             await conversation.arun(talk(self.agent, self._request(value, ctx), said))
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            raise self.agent.failed(error, said)  # noqa: B904 - its cause is decided there
         return self._answer(said, ctx)
 
     def _request(self, value: Any, ctx: Context) -> list[BaseMessage]:

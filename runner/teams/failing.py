@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.errors import FlowComposeError, MaxTurnsReached, RunError
 from flowcompose.core.explain import explain
@@ -37,6 +40,21 @@ def failure_of(
     failure.__cause__ = error if shown == text else None
     failure.__suppress_context__ = True
     return failure
+
+
+@contextmanager
+def failing_as(make: Callable[[Exception], TurnError]) -> Generator[None]:
+    """Let what goes wrong out as the failure of a turn; that a run waits is no failure.
+
+    Args:
+        make: Gives the failure, with all that is known when it happens.
+    """
+    try:
+        yield
+    except GraphBubbleUp:
+        raise
+    except Exception as error:
+        raise make(error)  # noqa: B904 - its cause is decided there
 
 
 def left_of(error: BaseException) -> list[Message]:

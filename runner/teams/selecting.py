@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import convert_to_openai_messages
-from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.context import Context
 from flowcompose.core.conversation import Conversation, Steps
@@ -17,7 +16,7 @@ from flowcompose.patterns.turn_loop.selection_input import SelectionInput
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.choosers import Chooser
 from flowcompose.runner.teams.eras import Rules
-from flowcompose.runner.teams.failing import TurnError, failure_of
+from flowcompose.runner.teams.failing import TurnError, failing_as, failure_of
 from flowcompose.runner.teams.messages import Message, of_entries, selector_history
 from flowcompose.runner.teams.selector_prompt import rendered
 from flowcompose.runner.teams.wording import Wording
@@ -55,12 +54,8 @@ class SelectingBlock:
         turn = _Turn(self.selection, value, ctx)
         if (settled := turn.settled) is not None:
             return settled
-        try:
+        with failing_as(turn.failed):
             answer = Conversation(ctx, ctx.config, Retry()).run(turn.steps())
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            raise turn.failed(error)  # noqa: B904 - its cause is decided there
         return turn.decided(answer)
 
     async def arun(self, value: SelectionInput, ctx: Context) -> Speak | Stop:
@@ -68,12 +63,8 @@ class SelectingBlock:
         turn = _Turn(self.selection, value, ctx)
         if (settled := turn.settled) is not None:
             return settled
-        try:
+        with failing_as(turn.failed):
             answer = await Conversation(ctx, ctx.config, Retry()).arun(turn.steps())
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            raise turn.failed(error)  # noqa: B904 - its cause is decided there
         return turn.decided(answer)
 
 

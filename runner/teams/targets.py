@@ -10,7 +10,6 @@ from typing import Any
 
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.calling import called_by
@@ -23,7 +22,7 @@ from flowcompose.patterns.turn_loop.policies import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
 from flowcompose.runner.teams.agent import Agent, AgentBlock
 from flowcompose.runner.teams.compiler import Compiler
-from flowcompose.runner.teams.failing import TurnError, failure_of
+from flowcompose.runner.teams.failing import TurnError, failing_as, failure_of
 from flowcompose.runner.teams.team import Team
 
 Saver = BaseCheckpointSaver[Any] | None
@@ -84,21 +83,13 @@ class ToolBlock:
 
     def run(self, value: TurnInput, ctx: Context) -> str:
         """Call it."""
-        try:
+        with failing_as(self._failed):
             return str(self.tool.invoke(self._arguments(value), called_by(ctx)))
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            raise self._failed(error)  # noqa: B904 - its cause is decided there
 
     async def arun(self, value: TurnInput, ctx: Context) -> str:
         """Call it on the async path."""
-        try:
+        with failing_as(self._failed):
             return str(await self.tool.ainvoke(self._arguments(value), called_by(ctx)))
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            raise self._failed(error)  # noqa: B904 - its cause is decided there
 
     def _failed(self, error: Exception) -> TurnError:
         return failure_of(f"tool {self.name}", error, self._compiler.redactor)
