@@ -106,7 +106,6 @@ class AgentCompiler(ABC):
         return Agent(
             name=document.name,
             full_name=full_name,
-            description=spec.description,
             prompt=self._prompt(spec, document.namespace),
             model=partial(self.model, document, None),
             make_tools=partial(self._tools, document),

@@ -13,7 +13,7 @@ from flowcompose.core.blocks import Block
 from flowcompose.core.pattern import Pattern
 from flowcompose.runner.manifest import Document
 from flowcompose.runner.manifest.kinds.team import MemberSpec, SelectorSpec, TeamSpec
-from flowcompose.runner.teams.agent import AgentBlock
+from flowcompose.runner.teams.agent_block import AgentBlock
 from flowcompose.runner.teams.agent_compiler import AgentCompiler
 from flowcompose.runner.teams.choosers import AgentChooser, Chooser, ModelChooser, ToolChooser
 from flowcompose.runner.teams.plan import TeamPlan, plan_of

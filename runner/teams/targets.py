@@ -20,7 +20,8 @@ from flowcompose.core.untyped import mapping_of
 from flowcompose.patterns.sequential import sequential
 from flowcompose.patterns.turn_loop.policies import Visibility
 from flowcompose.patterns.turn_loop.roster import RosterEntry
-from flowcompose.runner.teams.agent import Agent, AgentBlock
+from flowcompose.runner.teams.agent import Agent
+from flowcompose.runner.teams.agent_block import AgentBlock
 from flowcompose.runner.teams.compiler import Compiler
 from flowcompose.runner.teams.failing import TurnError, failing_as, failure_of
 from flowcompose.runner.teams.team import Team
@@ -61,7 +62,6 @@ def _bare(compiler: Compiler, name: str, namespace: str) -> Agent:
     return Agent(
         name=name,
         full_name=f"{namespace}/{name}",
-        description="",
         prompt="",
         model=partial(compiler.model, None, name),
         make_tools=list[BaseTool],

@@ -18,7 +18,7 @@ from flowcompose.core.pattern import Pattern
 from flowcompose.core.results import Result, Stop
 from flowcompose.core.untyped import mapping_of
 from flowcompose.resources.contributions import Entry
-from flowcompose.runner.teams.agent import heard_in
+from flowcompose.runner.teams.agent_block import heard_in
 from flowcompose.runner.teams.closing import closing
 from flowcompose.runner.teams.eras import Rules
 from flowcompose.runner.teams.failing import TurnError, left_of, told_of
