@@ -1,16 +1,15 @@
-"""What both renderers do: count, and tell the events apart."""
+"""What both renderers do: tell the events apart."""
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
 from flowcompose.core.results import Result
-from flowcompose.resources.usage import Tokens
-from flowcompose.runner.render.words import clean, count, place, progress, tokens
+from flowcompose.runner.render.counter import Counter
+from flowcompose.runner.render.words import clean, place
 
 
 class Renderer(ABC):
@@ -21,16 +20,7 @@ class Renderer(ABC):
     """
 
     def __init__(self, cap: int | None = None) -> None:
-        self._cap = cap
-        self._began = time.monotonic()
-        self._contributions = 0
-        self._rounds = 0
-        self.turn = 0
-        """The turn that is being taken."""
-        self.rounds = 0
-        """The round that is under way; 0 where there are none."""
-        self.used = Tokens()
-        """What was spent."""
+        self._counter = Counter(cap)
         self._failure: tuple[str, str] | None = None
 
     def __enter__(self) -> Self:
@@ -39,16 +29,16 @@ class Renderer(ABC):
     @property
     def progress(self) -> tuple[str, ...]:
         """How far the run is; nothing before its first turn."""
-        return progress(self.turn, self.rounds, self._cap, self.used, self.seconds)
+        return self._counter.progress
 
     @property
     def seconds(self) -> float:
         """Since the renderer was made."""
-        return time.monotonic() - self._began
+        return self._counter.seconds
 
     def feed(self, event: Event) -> None:
         """Show what happened."""
-        self._count(event)
+        self._counter.feed(event)
         if self._failure is not None and not isinstance(event, events.TurnFailed):
             self.remark(f"{self._failure[0]} could not speak: {self._failure[1]}")
             self._failure = None
@@ -88,25 +78,7 @@ class Renderer(ABC):
             how: `interrupted` or `failed`.
             result: What the error carries, which counts failed turns too.
         """
-        number = len(result.contributions) if result else self._contributions
-        said = f"{count(number, 'contribution')} so far"
-        rounds = count(result.rounds if result else self._rounds, "finished round")
-        used = tokens(result.usage if result else self.used)
-        self.end(how, (said, rounds, used, f"{self.seconds:.1f} s"))
-
-    def _count(self, event: Event) -> None:
-        if event.path:
-            return  # the outer member's own event counts it
-        if isinstance(event, events.RoundStarted):
-            self._rounds, self.rounds = event.round - 1, event.round
-        elif isinstance(event, events.TurnStarted):
-            self.turn = max(self.turn, event.turn)
-        elif isinstance(event, events.TurnCompleted):
-            self._contributions += 1
-            self.used += event.usage
-        elif isinstance(event, events.CritiqueAdded):
-            self._rounds = event.critique.round
-            self.used += event.usage
+        self.end(how, self._counter.so_far(result))
 
     @abstractmethod
     def __exit__(self, *error: object) -> None:

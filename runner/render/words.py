@@ -62,22 +62,6 @@ def spent(result: Result[Any], seconds: float) -> tuple[str, ...]:
     )
 
 
-def progress(
-    turn: int, rounds: int, cap: int | None, used: Tokens, seconds: float
-) -> tuple[str, ...]:
-    """How far a run is; nothing before its first turn."""
-    if not turn:
-        return ()
-    facts = (
-        f"turn {turn}",
-        f"round {rounds}" if rounds else "",
-        f"cap {cap}" if cap else "",
-        count(used.total_tokens, "token") if used.total_tokens else "",
-        f"{seconds:.0f} s",
-    )
-    return tuple(filter(None, facts))
-
-
 def is_new(result: Result[Any]) -> bool:
     """Say whether the deliverable is something that the transcript did not show."""
     said = result.contributions[-1].text.strip() if result.contributions else None
