@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -17,6 +18,12 @@ _SHORTEST = 4
 
 _LONG_LINE = 16
 """Shorter lines of a secret may stand in any text."""
+
+_SCHEME = re.compile(r"(?:api-?key|basic|bearer|key|token)\s+(\S{8,})", re.IGNORECASE)
+"""What a header says of the credential after it, which servers repeat without."""
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{0,99}[1-9])?")
+"""As JSON writes one that is the same text when it is read back."""
 
 _STARS = "***"
 _ANY_TEXT = "surrogatepass"
@@ -36,6 +43,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
         texts = {text for each in secrets for text in _texts(each)}
         texts = {text for text in texts if len(text) >= _SHORTEST}
+        self._numbers = frozenset(json.loads(text) for text in texts if _NUMBER.fullmatch(text))
         self._forms = Beginnings(form for text in texts for form in _forms(text))
         patterns = {text: escaped_pattern(text) for text in texts}
         self._patterns = [each for each in patterns.values() if each]
@@ -55,9 +63,11 @@ class Redactor:
         return kept + text[end:]
 
     def clean_json(self, value: Any) -> Any:
-        """Give a JSON value without secrets, in keys either."""
+        """Give a JSON value without secrets, in keys either. A number may be one as a whole."""
         if isinstance(value, str):
             return self.clean(value)
+        if isinstance(value, int | float):
+            return _STARS if value in self._numbers else value
         items = mapping_of(value)
         if items is not None:
             return {self.clean_json(key): self.clean_json(each) for key, each in items.items()}
@@ -108,11 +118,13 @@ class Redactor:
 
 
 def _texts(secret: str) -> Iterator[str]:
-    """Give a secret, without the line's end too, as a header holds it, and its long lines.
+    """Give a secret, without the line's end or the scheme of a header too, and its long lines.
 
     A key of several lines may come back with other ends of lines, or with none.
     """
     yield from (secret, secret.strip())
+    if scheme := _SCHEME.fullmatch(secret.strip()):
+        yield scheme[1]
     yield from (line for line in map(str.strip, secret.splitlines()) if len(line) >= _LONG_LINE)
 
 

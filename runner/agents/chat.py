@@ -6,18 +6,19 @@ no error and no answer out that repeats a secret.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, ValidationError
 
+from flowcompose.core.explain import explain_fields
 from flowcompose.runner.agents.first_choice import read_first
 from flowcompose.runner.agents.hushing import ahushed_pieces, hushed, hushed_pieces
 from flowcompose.runner.agents.pieces import of_first_choice, piece_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 else:
     _Base = object  # a second pydantic base would bring its own defaults of the fields
 
+T = TypeVar("T")
 Stop = list[str] | None
 Listener = CallbackManagerForLLMRun | None
 AsyncListener = AsyncCallbackManagerForLLMRun | None
@@ -129,7 +131,7 @@ class _Careful(_Base):
         self, response: Any, generation_info: dict[str, Any] | None = None
     ) -> ChatResult:
         read = super()._create_chat_result  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - the same
-        return read_first(response, partial(read, generation_info=generation_info))
+        return _read(partial(read_first, response, partial(read, generation_info=generation_info)))
 
     def _convert_chunk_to_generation_chunk(
         self,
@@ -138,9 +140,8 @@ class _Careful(_Base):
         base_generation_info: dict[str, Any] | None,
     ) -> ChatGenerationChunk | None:
         event = of_first_choice(chunk) if "choices" in chunk else chunk
-        made = super()._convert_chunk_to_generation_chunk(  # pyright: ignore[reportUnknownMemberType] - bare dicts
-            event, default_chunk_class, base_generation_info
-        )
+        convert = super()._convert_chunk_to_generation_chunk  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - bare dicts
+        made = _read(partial(convert, event, default_chunk_class, base_generation_info))
         return None if made is None else piece_of(made, event)
 
 
@@ -154,6 +155,15 @@ class AzureEndpointChat(_Careful, AzureChatOpenAI):
     """A model behind an endpoint of Azure."""
 
     _manners: _Manners = PrivateAttr(default_factory=_Manners)
+
+
+def _read(read: Callable[[], T]) -> T:
+    """Read an answer. What pydantic says of one that is none quotes it, and stays in here."""
+    try:
+        return read()
+    except ValidationError as error:
+        problem = explain_fields(error)
+    raise ValueError(problem)  # where no other error is being handled, and so is not its context
 
 
 def _unstreamed(kwargs: dict[str, Any]) -> dict[str, Any]:
