@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from flowcompose.runner.asked import Asked
-from flowcompose.runner.runs.followed import standing_of
+from flowcompose.runner.runs.following import standing_of
 from flowcompose.runner.runs.sources import Source
 from flowcompose.runner.teams import Job
 from flowcompose.runner.threads.file import RunFile

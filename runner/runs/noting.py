@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
-from flowcompose.runner.runs.followed import Following
+from flowcompose.runner.runs.following import Following
 
 Took = Callable[[int], None]
 

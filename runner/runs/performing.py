@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.runs.event_file import EventFile
-from flowcompose.runner.runs.followed import Following, begin, go_on
+from flowcompose.runner.runs.following import Following, begin, go_on
 from flowcompose.runner.runs.manner import Manner
 from flowcompose.runner.runs.noting import noting_turns
 from flowcompose.runner.runs.watching import Watch

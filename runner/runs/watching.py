@@ -14,7 +14,7 @@ from flowcompose.runner.explain import explain
 from flowcompose.runner.follow import OverdueError, follow
 from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.runs.event_file import EventFile, plain
-from flowcompose.runner.runs.followed import Following
+from flowcompose.runner.runs.following import Following
 from flowcompose.runner.runs.manner import Manner
 from flowcompose.runner.runs.redacting import RedactedEvents
 from flowcompose.runner.runs.so_far import SoFar
