@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from langchain_core.tools import BaseTool
 
@@ -13,14 +13,11 @@ from flowcompose.core.blocks import Block
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.agents.ask_tool import ask_tool
 from flowcompose.runner.agents.builtin_tools import builtin_tool
-from flowcompose.runner.agents.http_body import BodyTemplate, body_type
-from flowcompose.runner.agents.http_tool import HttpCall, HttpTool, arguments_schema, defaults_of
+from flowcompose.runner.agents.http_document import http_call
+from flowcompose.runner.agents.http_tool import HttpTool
 from flowcompose.runner.agents.partial_tool import with_arguments
-from flowcompose.runner.manifest.durations import seconds
-from flowcompose.runner.manifest.http_url import UrlTemplate
 from flowcompose.runner.manifest.kinds.agent import TERMINATE, AgentSpec, AgentToolSpec
-from flowcompose.runner.manifest.kinds.tool import BUILT_IN, METHODS, HttpSpec, ToolSpec
-from flowcompose.runner.secrets import Redactor
+from flowcompose.runner.manifest.kinds.tool import BUILT_IN, HttpSpec, ToolSpec
 
 if TYPE_CHECKING:
     from flowcompose.runner.manifest import Document, Manifest
@@ -50,11 +47,6 @@ def tools_for(manifest: Manifest, agent: Document, *, ask: Ask) -> list[BaseTool
     entries = [each for entry in spec.tools for each in maker.named(entry)]
     made = [(entry, maker.made(entry)) for entry in entries]
     return [maker.finished(entry, each) for entry, each in made if each is not None]
-
-
-@lru_cache(maxsize=8)
-def _redactor(secrets: frozenset[str]) -> Redactor:
-    return Redactor(secrets)
 
 
 @dataclass(frozen=True)
@@ -123,41 +115,11 @@ class _Maker:
         self, name: str, told: str, document: Document, spec: ToolSpec, http: HttpSpec
     ) -> BaseTool:
         try:
-            url = UrlTemplate(http.url)
-        except ValueError as error:
-            raise self._error(document.name, f"its URL: {error}") from None
-        try:
-            timeout = seconds(http.timeout)
+            call, schema = http_call(self.manifest, document.namespace, http, spec.input_schema)
         except ValueError as error:
             raise self._error(document.name, str(error)) from None
-        if http.method not in METHODS:
-            raise self._error(document.name, f"the method must be one of {', '.join(METHODS)}")
-        schema = arguments_schema(spec.input_schema, url.names)
-        headers = self._headers(http, document.namespace)
-        call = HttpCall(
-            method=http.method,
-            url=url,
-            headers=headers,
-            body=self._body(http, document.namespace, dict(headers)),
-            timeout=timeout,
-            defaults=defaults_of(schema),
-            redactor=_redactor(self.manifest.secrets),
-        )
-        told = told or f"HTTP request to {url.origin}"
+        told = told or f"HTTP request to {call.url.origin}"
         return HttpTool(name=name, description=told, args_schema=schema, call=call)
-
-    def _headers(self, http: HttpSpec, namespace: str) -> tuple[tuple[str, str | None], ...]:
-        value = partial(self.manifest.value, namespace=namespace)
-        return tuple((each.name, value(each.value)) for each in http.headers)
-
-    def _body(
-        self, http: HttpSpec, namespace: str, headers: Mapping[str, Any]
-    ) -> BodyTemplate | None:
-        if not http.body:
-            return None
-        declared = {name.lower(): value for name, value in headers.items()}.get("content-type")
-        parameters = self.manifest.parameters_of(http.body_parameters, namespace=namespace)
-        return BodyTemplate(http.body, body_type(http.body, declared), parameters)
 
     def _error(self, tool: str, problem: str) -> DefinitionError:
         return DefinitionError(f"tool {tool!r} of agent {self.agent.name!r}", [problem])
