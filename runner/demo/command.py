@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flowcompose.core.errors import DefinitionError
+from flowcompose.runner.commands.options import Plain
 from flowcompose.runner.demo.editorial import editorial_review, goal_for, shipped_draft
 from flowcompose.runner.demo.model import chosen_model
 from flowcompose.runner.render import make_renderer
@@ -34,10 +35,7 @@ def demo(
         Path | None, typer.Argument(metavar="FILE", help="A text of yours, in UTF-8.")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="How often each member speaks.")] = 2,
-    plain: Annotated[
-        bool,
-        typer.Option("--plain", help="Lines without colour; the default where no terminal is."),
-    ] = False,
+    plain: Plain = False,
 ) -> None:
     """Run the demo."""
     try:

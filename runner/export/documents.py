@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import yaml
 
+from flowcompose.runner.manifest.heads import VERSION
+
 Kind = Literal["Secret", "Model", "Agent", "Team"]
 
 KINDS: tuple[Kind, ...] = ("Secret", "Model", "Agent", "Team")
@@ -19,8 +21,6 @@ _RARE_BREAKS = frozenset("\r\x85\u2028\u2029")
 
 _NUMBER_OR_WORD = re.compile(r"[-+.]?\d|[ynYN]$")
 """What one version of YAML takes for a number or a truth, and another one for a text."""
-
-_API = "ark.mckinsey.com/v1alpha1"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Draft:
         """The whole of it, with its keys in the usual order."""
         is_secret = self.kind == "Secret"
         return {
-            "apiVersion": "v1" if is_secret else _API,
+            "apiVersion": "v1" if is_secret else VERSION,
             "kind": self.kind,
             "metadata": {"name": self.name},
             "stringData" if is_secret else "spec": self.content,
