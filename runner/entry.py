@@ -33,6 +33,10 @@ def _run() -> int:
         print(MISSING, file=sys.stderr)
         return 2
     del rich, typer
+    import warnings
+
+    # They quote what a server sent, and so a secret that it repeats.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")
     from flowcompose.runner.app import app
     from flowcompose.runner.unwritable import UnwritableError, writing
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 HIDDEN = "***"
 
@@ -30,4 +30,5 @@ def without_secrets(url: str) -> str:
 def _secrets_in(url: str) -> list[str]:
     parts = urlsplit(url)
     user, _, _ = parts.netloc.rpartition("@")
-    return [*user.split(":"), parts.query]
+    values = (value for _, value in parse_qsl(parts.query))
+    return [*user.split(":"), parts.query, *values]

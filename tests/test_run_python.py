@@ -474,6 +474,15 @@ def test_a_run_that_was_left_does_not_keep_the_program() -> None:
     assert "resume --checkpoint" in ended.stderr
 
 
+def test_what_pydantic_quotes_of_an_answer_is_not_shown() -> None:
+    warns = "import warnings\nfor each in ('Pydantic serializer warnings:\\n quoted', 'mine'):\n"
+    Path("warns.py").write_text(f"{warns}    warnings.warn(each)\n{PANEL}")
+    ended = run_cli("run", "warns.py:shout", "--input", "x", "--quiet")
+    assert ended.returncode == 0
+    assert "mine" in ended.stderr
+    assert "quoted" not in ended.stderr
+
+
 def test_help_shows_examples_first() -> None:
     for command in ("run", "validate", "graph", "resume", "threads", "schema"):
         ended = CliRunner().invoke(app, [command, "--help"])

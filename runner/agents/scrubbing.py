@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from flowcompose.runner.secrets import Redactor
+
+_TELLING = ("message", "body", "code", "param", "type", "request_id", "__notes__")
+"""What errors of providers say besides their arguments."""
+
+_OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
+"""Headers of a body as it came, not as it is now."""
 
 
 @contextmanager
@@ -17,9 +24,14 @@ def scrubbed(redactor: Redactor) -> Generator[None]:
     try:
         yield
     except Exception as error:
-        for each in _with_causes(error):
-            _scrub(each, redactor)
+        scrub(error, redactor)
         raise
+
+
+def scrub(error: BaseException, redactor: Redactor) -> None:
+    """Take secrets out of what an error says, and of what it came of."""
+    for each in _with_causes(error):
+        _scrub(each, redactor)
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
@@ -35,7 +47,33 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 
 def _scrub(error: BaseException, redactor: Redactor) -> None:
     error.args = tuple(map(redactor.clean_json, error.args))
-    for name in ("message", "body", "__notes__"):
-        if name in vars(error):
-            with suppress(AttributeError):
-                setattr(error, name, redactor.clean_json(vars(error)[name]))
+    cleaned = {name: redactor.clean_json(vars(error).get(name)) for name in _TELLING}
+    if (response := vars(error).get("response")) is not None and hasattr(response, "status_code"):
+        cleaned["response"] = _cleaned(response, redactor)
+        cleaned["request"] = cleaned["response"].request
+    for name in cleaned.keys() & vars(error).keys():
+        with suppress(AttributeError):
+            setattr(error, name, cleaned[name])
+
+
+def _cleaned(response: Any, redactor: Redactor) -> Any:
+    """Give what callbacks and tracers are told of an answer. What was sent is not among it.
+
+    It is one of httpx, or of a library that took its place: clients bring their own.
+    """
+    request = response.request
+    headers = {name: redactor.clean(value) for name, value in response.headers.items()}
+    return type(response)(
+        response.status_code,
+        headers={name: value for name, value in headers.items() if name not in _OF_THE_WIRE},
+        text=redactor.clean(_text(response)),
+        request=type(request)(request.method, redactor.clean(str(request.url))),
+    )
+
+
+def _text(response: Any) -> str:
+    """Give the body; of a stream that was not read there is none."""
+    try:
+        return str(response.text)
+    except RuntimeError:
+        return ""

@@ -9,6 +9,7 @@ from langgraph.errors import GraphBubbleUp
 
 from flowcompose.core.errors import FlowComposeError, MaxTurnsReached, RunError
 from flowcompose.core.explain import explain
+from flowcompose.runner.agents.scrubbing import scrub
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.messages import Message, of_contributions
 
@@ -33,6 +34,7 @@ def failure_of(
         redactor: Knows the secrets.
         said: What was said in the turn.
     """
+    scrub(error, redactor)  # it is the context of what is raised for it
     text = f"{what} failed: {explain(error)}"
     shown = redactor.clean(text)
     failure = TurnError(shown, said)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from langchain_core.messages import (
@@ -65,7 +67,19 @@ def _cleaned(value: Any, redactor: Redactor) -> Any:
         return [_cleaned(each, redactor) for each in items_of(value) or ()]
     if (inner := mapping_of(value)) is None:
         return value
-    return {key: v if key == "type" else _cleaned(v, redactor) for key, v in inner.items()}
+    return {key: _part(key, part, redactor) for key, part in inner.items()}
+
+
+def _part(key: Any, value: Any, redactor: Redactor) -> Any:
+    """Clean a part of a message; arguments of calls that are JSON stay JSON."""
+    if key == "type":
+        return value
+    if key == "arguments" and isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            clean = redactor.clean_json(json.loads(value))
+            same = redactor.clean(value) == value
+            return value if same else json.dumps(clean, ensure_ascii=False)
+    return _cleaned(value, redactor)
 
 
 def from_openai(messages: Iterable[Message]) -> list[BaseMessage]:

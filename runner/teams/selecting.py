@@ -108,7 +108,7 @@ class _Turn:
         """Take a name, or do what the era does with one that is none."""
         if isinstance(answer, Stop):
             return self._stop(answer)
-        named = next((each for each in self.candidates if self._names(answer, each)), None)
+        named = self._named(answer)
         if named is not None and self._may_follow(named):
             return Speak((named,), "exact")
         if self.selection.rules.selects_by_tool:
@@ -129,9 +129,11 @@ class _Turn:
             update={"detail": self.selection.redactor.clean(stop.detail or "") or None}
         )
 
-    def _names(self, answer: str, candidate: str) -> bool:
-        """Tell whether a member is meant; a name that holds a secret comes without it."""
-        return answer in (candidate, self.selection.redactor.clean(candidate))
+    def _named(self, answer: str) -> str | None:
+        """Give the member that is meant; a name that holds a secret may come without it."""
+        clean = self.selection.redactor.clean
+        meant = [each for each in self.candidates if answer in (each, clean(each))]
+        return answer if answer in meant else meant[0] if len(meant) == 1 else None
 
     def _may_follow(self, name: str) -> bool:
         free = self.selection.rules.repeats or self.selection.constrained
