@@ -263,7 +263,7 @@ TEAM_WARNINGS: list[tuple[Compat, str, str]] = [
     (
         GRAPH,
         f"strategy: selector\nmaxTurns: 2\n{AB}\nselector:\n  agent: c\n"
-        "  selectorPrompt: '{{.Roles}} {{ .History }} {{.Input}}'",
+        "  selectorPrompt: '{{.Roles}} {{- .History -}} {{.Input}}'",
         "10: spec.selector.selectorPrompt: {{.Input}} is not filled in: a selector prompt has "
         "{{.Roles}}, {{.Participants}}, {{.History}}",
     ),
@@ -855,6 +855,13 @@ WARNINGS: list[tuple[str, str, str]] = [
         "Tool",
         "type: http\nhttp: {url: '($mock.url)/x'}",
         "6: spec.http.url: url is only a placeholder: put in where the tool is",
+    ),
+    (
+        "Tool",
+        f"{HTTP}\n  method: POST\n"
+        "  body: '{{.x}} {{- .input.x -}} {{.input}} {{toJson .input}}'",
+        "9: spec.http.body: {{toJson .input}} stays as it is: only {{.input.name}}, {{.input}} and "
+        "{{.name}} are filled in",
     ),
 ]
 

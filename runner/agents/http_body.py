@@ -9,15 +9,15 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
 from flowcompose.core.untyped import mapping_of
 from flowcompose.runner.manifest.http_url import text_of
+from flowcompose.runner.manifest.templates import BODY_FIELD
 
-_FIELD = re.compile(r"\{\{-?\s*\.([\w.-]+?)\s*-?\}\}")
 _QUOTE = re.compile(r'\\.|"', re.DOTALL)
 
 JSON = "application/json"
@@ -31,18 +31,26 @@ class BodyTemplate:
     content_type: str
     parameters: Mapping[str, str]
     """Of the document: an argument does not take their place."""
+    lacks: Sequence[str] = ()
+    """What keeps parameters from having a value."""
 
     def filled(self, arguments: Mapping[str, Any]) -> str:
-        """Give the body for some arguments."""
+        """Give the body for some arguments.
+
+        Raises:
+            ValueError: A parameter has no value.
+        """
+        if self.lacks:
+            raise ValueError("; ".join(self.lacks))
         if "json" in self.content_type.lower():
             return self._filled_json(arguments)
         escape = _escape(self.content_type)
-        return _FIELD.sub(lambda found: escape(self._text(found[1], arguments)), self.template)
+        return BODY_FIELD.sub(lambda found: escape(self._text(found[1], arguments)), self.template)
 
     def _filled_json(self, arguments: Mapping[str, Any]) -> str:
         """Fill in JSON: within a string as a part of it, elsewhere as a value."""
         body, end, quoted = "", 0, False
-        for found in _FIELD.finditer(self.template):
+        for found in BODY_FIELD.finditer(self.template):
             before = self.template[end : found.start()]
             quoted ^= sum(each[0] == '"' for each in _QUOTE.finditer(before)) % 2 == 1
             text = self._text(found[1], arguments)

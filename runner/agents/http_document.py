@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def http_call(
-    manifest: Manifest, namespace: str, http: HttpSpec, declared: Mapping[str, Any] | None
+    manifest: Manifest,
+    namespace: str,
+    http: HttpSpec,
+    declared: Mapping[str, Any] | None,
+    parameters: Mapping[str, str],
 ) -> tuple[HttpCall, dict[str, Any]]:
     """Give the request that a document describes, and the JSON schema of its arguments.
 
@@ -27,6 +31,7 @@ def http_call(
         namespace: That of the Tool document.
         http: The request in it.
         declared: The schema in it, if there is one.
+        parameters: Those of the query.
 
     Raises:
         ValueError: The request cannot be made.
@@ -37,13 +42,13 @@ def http_call(
         msg = f"the method must be one of {', '.join(METHODS)}"
         raise ValueError(msg)
     schema = arguments_schema(declared, url.names)
-    value = partial(manifest.value, namespace=namespace)
+    value = partial(manifest.value, parameters=parameters, namespace=namespace)
     headers = tuple((each.name, value(each.value)) for each in http.headers)
     call = HttpCall(
         method=http.method,
         url=url,
         headers=headers,
-        body=_body(manifest, namespace, http, dict(headers)),
+        body=_body(manifest, namespace, http, dict(headers), parameters),
         timeout=timeout,
         defaults=defaults_of(schema),
         redactor=_redactor(manifest.secrets),
@@ -65,10 +70,15 @@ def _url(http: HttpSpec) -> UrlTemplate:
 
 
 def _body(
-    manifest: Manifest, namespace: str, http: HttpSpec, headers: Mapping[str, str | None]
+    manifest: Manifest,
+    namespace: str,
+    http: HttpSpec,
+    headers: Mapping[str, str | None],
+    given: Mapping[str, str],
 ) -> BodyTemplate | None:
     if not http.body:
         return None
     declared = {name.lower(): value for name, value in headers.items()}.get("content-type")
-    parameters = manifest.parameters_of(http.body_parameters, namespace=namespace)
-    return BodyTemplate(http.body, body_type(http.body, declared), parameters)
+    parameters = manifest.parameters_of(http.body_parameters, given, namespace)
+    lacks = manifest.lacks_of(http.body_parameters, given, namespace)
+    return BodyTemplate(http.body, body_type(http.body, declared), parameters, lacks)

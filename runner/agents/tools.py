@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from langchain_core.tools import BaseTool
@@ -29,21 +30,29 @@ _BUILTIN_TYPES = ("built-in", "builtin")
 _ASKED = ("agent", "team")
 
 
-def tools_for(manifest: Manifest, agent: Document, *, ask: Ask) -> list[BaseTool]:
+def tools_for(
+    manifest: Manifest,
+    agent: Document,
+    *,
+    ask: Ask,
+    parameters: Mapping[str, str] = MappingProxyType({}),
+) -> list[BaseTool]:
     """Give the tools of an agent, without those that cannot be had here (of MCP servers).
 
     Args:
         manifest: The documents.
         agent: The Agent document.
         ask: Gives the agents and teams that are tools; called when one is first used.
+        parameters: Those of the query, which tools may ask for.
 
     Raises:
-        DefinitionError: A tool is not among the documents, or its request cannot be made.
+        DefinitionError: A tool is not among the documents, its request cannot be made, or an
+            argument that is set has no value.
     """
     spec = agent.spec
     if not isinstance(spec, AgentSpec):
         return []
-    maker = _Maker(manifest, agent, ask)
+    maker = _Maker(manifest, agent, ask, parameters)
     entries = [each for entry in spec.tools for each in maker.named(entry)]
     made = [(entry, maker.made(entry)) for entry in entries]
     return [maker.finished(entry, each) for entry, each in made if each is not None]
@@ -54,6 +63,7 @@ class _Maker:
     manifest: Manifest
     agent: Document
     ask: Ask
+    parameters: Mapping[str, str]
 
     def named(self, entry: AgentToolSpec) -> Iterator[AgentToolSpec]:
         """Give an entry, or one for each tool that it means by its labels."""
@@ -81,8 +91,11 @@ class _Maker:
 
     def finished(self, entry: AgentToolSpec, made: BaseTool) -> BaseTool:
         """Give it with the arguments set that the entry sets."""
-        parameters = entry.partial.parameters if entry.partial else ()
-        values = self.manifest.parameters_of(parameters, namespace=self.agent.namespace)
+        declared = entry.partial.parameters if entry.partial else ()
+        # A model that chose an argument in place of one that is set would do what it must not.
+        if lacks := self.manifest.lacks_of(declared, self.parameters, self.agent.namespace):
+            raise self._error(entry.name, *lacks)
+        values = self.manifest.parameters_of(declared, self.parameters, self.agent.namespace)
         return with_arguments(made, values) if values else made
 
     def _of_document(
@@ -115,11 +128,13 @@ class _Maker:
         self, name: str, told: str, document: Document, spec: ToolSpec, http: HttpSpec
     ) -> BaseTool:
         try:
-            call, schema = http_call(self.manifest, document.namespace, http, spec.input_schema)
+            call, schema = http_call(
+                self.manifest, document.namespace, http, spec.input_schema, self.parameters
+            )
         except ValueError as error:
             raise self._error(document.name, str(error)) from None
         told = told or f"HTTP request to {call.url.origin}"
         return HttpTool(name=name, description=told, args_schema=schema, call=call)
 
-    def _error(self, tool: str, problem: str) -> DefinitionError:
-        return DefinitionError(f"tool {tool!r} of agent {self.agent.name!r}", [problem])
+    def _error(self, tool: str, *problems: str) -> DefinitionError:
+        return DefinitionError(f"tool {tool!r} of agent {self.agent.name!r}", problems)

@@ -12,7 +12,12 @@ from flowcompose.runner.manifest.eras import Era
 from flowcompose.runner.manifest.kinds.query import TargetSpec
 from flowcompose.runner.manifest.kinds.values import ParameterSpec, ValueSource
 from flowcompose.runner.manifest.loaded import Loaded
-from flowcompose.runner.manifest.resolving import parameters_of, secrets_of, value_of
+from flowcompose.runner.manifest.resolving import (
+    lacks_of,
+    parameters_of,
+    secrets_of,
+    value_of,
+)
 
 _NONE: Mapping[str, str] = {}
 
@@ -106,3 +111,12 @@ class Manifest:
             namespace: That of the document.
         """
         return parameters_of(self.loaded, declared, given, namespace)
+
+    def lacks_of(
+        self,
+        declared: Iterable[ParameterSpec],
+        given: Mapping[str, str] = _NONE,
+        namespace: str | None = None,
+    ) -> list[str]:
+        """Say of each parameter that is nowhere what it lacks; the arguments are as above."""
+        return lacks_of(self.loaded, declared, given, namespace)

@@ -6,11 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from flowcompose.runner.manifest.documents import Document
+from flowcompose.runner.manifest.documents import DEFAULT_NAMESPACE, Document
 from flowcompose.runner.manifest.kinds.model import BedrockConfig, ModelSpec
 from flowcompose.runner.manifest.kinds.stored import ConfigMapSpec, SecretSpec
 from flowcompose.runner.manifest.kinds.tool import ToolSpec
-from flowcompose.runner.manifest.kinds.values import HeaderSpec, KeyRef, ParameterSpec, ValueSource
+from flowcompose.runner.manifest.kinds.values import (
+    HeaderSpec,
+    KeyRef,
+    ParameterSpec,
+    ValueFrom,
+    ValueSource,
+)
 from flowcompose.runner.manifest.loaded import Loaded
 from flowcompose.runner.manifest.templates import is_placeholder
 
@@ -63,6 +69,39 @@ def parameters_of(
     """Give the values of the parameters that can be had."""
     values = {each.name: _text_of(loaded, each, given, namespace) for each in declared}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def lacks_of(
+    loaded: Loaded,
+    declared: Iterable[ParameterSpec],
+    given: Mapping[str, str],
+    namespace: str | None = None,
+) -> list[str]:
+    """Say of each parameter that cannot be had what it lacks."""
+    return [
+        f"parameter '{each.name}': {_lack(loaded, each.value_from or ValueFrom(), namespace)}"
+        for each in declared
+        if _text_of(loaded, each, given, namespace) is None
+    ]
+
+
+def _lack(loaded: Loaded, where: ValueFrom, namespace: str | None) -> str:
+    if where.secret_key_ref:
+        return _lack_of_key(loaded, "Secret", where.secret_key_ref, namespace)
+    if where.config_map_key_ref:
+        return _lack_of_key(loaded, "ConfigMap", where.config_map_key_ref, namespace)
+    if where.query_parameter_ref:
+        return f"query parameter '{where.query_parameter_ref.name}' not found"
+    if where.service_ref:
+        return f"the service '{where.service_ref.name}' of a cluster is not found here"
+    return "it has no value"
+
+
+def _lack_of_key(loaded: Loaded, kind: str, ref: KeyRef, namespace: str | None) -> str:
+    holder = f"{kind[0].lower()}{kind[1:]} '{ref.name}'"
+    if loaded.find(kind, ref.name, namespace) is None:
+        return f"{holder} does not exist in namespace '{namespace or DEFAULT_NAMESPACE}'"
+    return f"key '{ref.key}' not found in {holder}"
 
 
 def secrets_of(loaded: Loaded) -> frozenset[str]:

@@ -10,6 +10,9 @@ MISSING: Final = "<no value>"
 """What stands for a parameter that is nowhere."""
 
 _FIELD = re.compile(r"\{\{ {0,9}\.(\w+) {0,9}\}\}")
+BODY_FIELD: Final = re.compile(r"\{\{-?\s*\.([\w.-]+?)\s*-?\}\}")
+"""What is filled in of the body of a request: `{{.name}}`, `{{.input.name}}`, `{{.input}}`."""
+
 # From the last braces that open: from each, it would read a long text once for each.
 _ANY = re.compile(r"\{\{(?!\{)(?:(?!\{\{).)*?\}\}", re.DOTALL)
 
@@ -40,9 +43,9 @@ def fields_of(template: str) -> list[str]:
     return list(dict.fromkeys(_FIELD.findall(template)))
 
 
-def left_as_they_are(template: str) -> list[str]:
+def left_as_they_are(template: str, field: re.Pattern[str] = _FIELD) -> list[str]:
     """Give the parts in double braces that are no plain field, each once."""
-    return [each for each in dict.fromkeys(_ANY.findall(template)) if not _FIELD.fullmatch(each)]
+    return [each for each in dict.fromkeys(_ANY.findall(template)) if not field.fullmatch(each)]
 
 
 def is_placeholder(text: str) -> bool:

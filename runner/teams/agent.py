@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 MAX_TOOL_ROUNDS = 50
 """Answers with tool calls in one turn, after which an agent has lost its way."""
 
+
+class PromptError(TurnError):
+    """The prompt of an agent cannot be made."""
+
+
 Asking = Callable[["BaseChatModel", Sequence[BaseTool]], Runnable[Any, Any]]
 """Binds a model to tools, and to a form for its answers."""
 
@@ -42,6 +47,8 @@ class Agent:
     asking: Asking
     redactor: Redactor
     wording: Wording
+    lacks: Sequence[str] = ()
+    """Why parameters of its prompt have no value: then each of its turns fails."""
 
     @cached_property
     def toolbox(self) -> Toolbox:
@@ -50,11 +57,20 @@ class Agent:
 
     @property
     def system(self) -> list[BaseMessage]:
-        """What its requests begin with."""
+        """What its requests begin with.
+
+        Raises:
+            PromptError: A parameter of the prompt has no value.
+        """
+        if self.lacks:
+            why = "; ".join(self.lacks)
+            raise PromptError(f"agent {self.full_name} prompt resolution failed: {why}")
         return [SystemMessage(self.prompt)] if self.prompt else []
 
     def failed(self, said: Sequence[BaseMessage], error: Exception) -> TurnError:
         """Give the failure of a turn, which keeps what was said in it."""
+        if isinstance(error, PromptError):
+            return error
         what = f"agent {self.full_name} execution"
         return failure_of(what, error, self.redactor, self.written(said))
 

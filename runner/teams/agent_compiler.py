@@ -102,16 +102,17 @@ class AgentCompiler(ABC):
         spec = document.spec
         if not isinstance(spec, AgentSpec):
             raise TypeError(document)
-        full_name = f"{document.namespace}/{document.name}"
+        name, namespace = document.name, document.namespace
         return Agent(
-            name=document.name,
-            full_name=full_name,
-            prompt=self._prompt(spec, document.namespace),
+            name=name,
+            full_name=f"{namespace}/{name}",
+            prompt=self._prompt(spec, namespace),
             model=partial(self.model, document, None),
             make_tools=partial(self._tools, document),
-            asking=partial(_asking, spec, f"namespace-{document.namespace}-agent-{document.name}"),
+            asking=partial(_asking, spec, f"namespace-{namespace}-agent-{name}"),
             redactor=self.redactor,
             wording=self.wording,
+            lacks=tuple(self.manifest.lacks_of(spec.parameters, self.parameters, namespace)),
         )
 
     def _prompt(self, spec: AgentSpec, namespace: str) -> str:
@@ -123,7 +124,7 @@ class AgentCompiler(ABC):
         )
 
     def _tools(self, document: Document) -> Sequence[BaseTool]:
-        return tools_for(self.manifest, document, ask=self.asked)
+        return tools_for(self.manifest, document, ask=self.asked, parameters=self.parameters)
 
 
 def _asking(

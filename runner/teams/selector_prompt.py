@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
-_SLOT = re.compile(r"{{-?\s*\.(\w+)\s*-?}}")
+from flowcompose.runner.manifest.slots import SLOTS, fill_slots
 
 _OPENING = (
     "You are in a role play game. The following roles are available:\n{{.Roles}}.\n"
@@ -47,12 +46,8 @@ def rendered(template: str, members: Mapping[str, str], history: str) -> str:
         history: The conversation.
     """
     roles = (f"{name}: {about}" if about else name for name, about in members.items())
-    values = {
-        "Roles": ", ".join(roles),
-        "Participants": ", ".join(members),
-        "History": history,
-    }
-    return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), template)
+    values = (", ".join(roles), ", ".join(members), history)
+    return fill_slots(template, dict(zip(SLOTS, values, strict=True)))
 
 
 def with_tools(prompt: str, terminate_prompt: str | None) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from flowcompose.runner.manifest.checks.context import Context
 from flowcompose.runner.manifest.documents import Document
 from flowcompose.runner.manifest.kinds.team import SelectorSpec, TeamSpec
-from flowcompose.runner.manifest.templates import fields_of, left_as_they_are
+from flowcompose.runner.manifest.slots import SLOTS, unfilled
 
-_FIELDS = ("Roles", "Participants", "History")
 _SELECTOR = ("spec", "selector")
 
 
@@ -18,8 +17,8 @@ def check_selector(context: Context, team: Document, spec: TeamSpec) -> None:
         _check_model(context, team, selector)
     else:
         _check_agent(context, team, selector)
-    for part in _unknown(selector.selector_prompt or ""):
-        allowed = ", ".join(f"{{{{.{name}}}}}" for name in _FIELDS)
+    for part in unfilled(selector.selector_prompt or ""):
+        allowed = ", ".join(f"{{{{.{name}}}}}" for name in SLOTS)
         message = f"{part} is not filled in: a selector prompt has {allowed}"
         context.warning(team, (*_SELECTOR, "selectorPrompt"), message)
 
@@ -49,8 +48,3 @@ def _check_agent(context: Context, team: Document, selector: SelectorSpec) -> No
     elif not context.found("Agent", selector.agent, team, path):
         message = f"selector agent '{selector.agent}' not found in namespace {team.namespace}"
         context.error(team, path, message)
-
-
-def _unknown(prompt: str) -> list[str]:
-    unknown = [f"{{{{.{name}}}}}" for name in fields_of(prompt) if name not in _FIELDS]
-    return unknown + left_as_they_are(prompt)

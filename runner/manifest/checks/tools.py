@@ -12,6 +12,7 @@ from flowcompose.runner.manifest.documents import Document
 from flowcompose.runner.manifest.durations import seconds
 from flowcompose.runner.manifest.http_url import UrlTemplate
 from flowcompose.runner.manifest.kinds.tool import BUILT_IN, METHODS, HttpSpec, McpSpec, ToolSpec
+from flowcompose.runner.manifest.templates import BODY_FIELD, left_as_they_are
 
 _TYPES: Final = ("http", "mcp", "agent", "team", "builtin")
 _HOLE = re.compile(r"\(\$|\$\{|<[^<>]+>")
@@ -52,6 +53,9 @@ def _check_http(context: Context, tool: Document, http: HttpSpec | None) -> None
         context.error(tool, (*path, "timeout"), str(error))
     check_headers(context, tool, (*path, "headers"), http.headers)
     check_parameters(context, tool, (*path, "bodyParameters"), http.body_parameters)
+    for part in left_as_they_are(http.body or "", BODY_FIELD):
+        filled = "only {{.input.name}}, {{.input}} and {{.name}} are filled in"
+        context.warning(tool, (*path, "body"), f"{part} stays as it is: {filled}")
 
 
 def _check_url(context: Context, tool: Document, url: str) -> None:
