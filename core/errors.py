@@ -61,6 +61,9 @@ class ManifestProblem:
     """Where in the document, such as `spec.members[0].name`."""
     severity: Literal["error", "warning"] = "error"
     """A warning does not keep the document from being run."""
+    stays: bool = False
+    """Whether it stays a warning where warnings count as errors: what is missing may come from
+    elsewhere, or is of a cluster alone."""
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

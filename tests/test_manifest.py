@@ -525,9 +525,10 @@ def test_all_problems_are_raised_at_once_as_one_error() -> None:
 
 
 def test_strictness_makes_errors_of_warnings() -> None:
-    manifest = load_text(AGENT)
+    load_text(AGENT).raise_if_errors(strict=True)  # its model may come from elsewhere
+    manifest = load_text(AGENT.replace("You write.", "You write., colour: red"))
     manifest.raise_if_errors()
-    with pytest.raises(ManifestError, match="no model specified for agent"):
+    with pytest.raises(ManifestError, match="unknown field 'colour'"):
         manifest.raise_if_errors(strict=True)
 
 

@@ -80,6 +80,69 @@ def test_strict_takes_warnings_for_errors() -> None:
     assert [each["severity"] for each in told["problems"]] == ["error"]
 
 
+OF_SECRET = "{name: p, valueFrom: {secretKeyRef: {name: s, key: k}}}"
+NO_MODEL = "no model specified for agent and no 'default' model found in namespace 'default'"
+
+
+@pytest.mark.parametrize(
+    ("agent", "query", "message"),
+    [
+        ("{}", "", NO_MODEL),
+        ("{modelRef: {name: m}}", "", "model m not found in namespace default"),
+        (f"{{modelRef: {{name: m}}, parameters: [{OF_SECRET}]}}", "", "secret 's' does not exist"),
+        (
+            f"{{parameters: [{OF_SECRET.replace('secretKeyRef', 'configMapKeyRef')}]}}",
+            "",
+            "configMap 's' does not exist",
+        ),
+        ("{parameters: [{name: p, valueFrom: {serviceRef: {name: s}}}]}", "", "of a cluster"),
+        ("{executionEngine: {name: e}}", "", "executionEngine 'e' is ignored"),
+        ("{tools: [{type: mcp, name: x}]}", "", "MCP tools are not offered"),
+        ("{}", "ttl: 1h", "ttl is ignored"),
+        ("{}", "memory: {name: m}", "memory is ignored"),
+        ("{}", "targets: [{type: model, name: m}]", "model 'm' does not exist"),
+    ],
+)
+def test_what_may_be_elsewhere_or_in_a_cluster_stays_a_warning_if_strict(
+    agent: str, query: str, message: str
+) -> None:
+    api = "\napiVersion: ark.mckinsey.com/v1alpha1\nkind: "
+    write(
+        f"{api}Agent\nmetadata: {{name: ann}}\nspec: {agent}\n",
+        f"{api}Query\nmetadata: {{name: q}}\nspec:\n  input: hi\n  {query}\n"
+        + ("" if "targets" in query else "  targets: [{type: agent, name: ann}]\n"),
+    )
+    code, told = answer("validate", "docs", "--strict")
+    assert (code, told["ok"]) == (0, True)
+    assert {each["severity"] for each in told["problems"]} == {"warning"}
+    assert any(message in each["message"] for each in told["problems"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("{colour: red}", "unknown field 'colour'"),
+        ("{prompt: '{{.x}}', parameters: [{name: p, value: v}]}", "{{.x}} is no parameter"),
+        (
+            "{tools: [{type: custom, name: send, approval: {}, functions: [{name: f}]}]}",
+            "functions",
+        ),
+    ],
+)
+def test_what_is_wrong_wherever_it_runs_is_an_error_if_strict(agent: str, message: str) -> None:
+    api = "\napiVersion: ark.mckinsey.com/v1alpha1\nkind: "
+    tool = "spec: {type: http, http: {url: 'https://h'}}"
+    write(
+        f"{api}Agent\nmetadata: {{name: ann}}\nspec: {agent}\n",
+        f"{api}Tool\nmetadata: {{name: send}}\n{tool}\n",
+    )
+    assert answer("validate", "docs")[0] == 0
+    code, told = answer("validate", "docs", "--strict")
+    errors = [each["message"] for each in told["problems"] if each["severity"] == "error"]
+    assert (code, len(errors)) == (2, 1)
+    assert message in errors[0]
+
+
 def test_compat_says_whose_behaviour_holds() -> None:
     write(AGENTS, TEAM, QUERY, DEFAULT)
     assert answer("validate", "docs", "--compat", "v0.1.67")[1]["era"] == "v0.1.67"

@@ -27,17 +27,23 @@ HELP = """Say what is wrong with documents, or with a pattern in Python, and whe
 Examples:
   flowcompose validate team.yaml
   flowcompose validate samples/ --json
-  flowcompose validate samples/ --strict       warnings count as errors
+  flowcompose validate samples/ --strict       most warnings count as errors
   flowcompose validate review.py:panel
+
+With --strict warnings are errors, but for two sorts: models, Secrets and ConfigMaps that are
+named and not there, which the command line or a cluster may supply, and what only a cluster has,
+such as ttl, memory and MCP tools.
 
 Nothing is run, and no network is used. Exit code 0 without errors, else 2.
 """
+
+_STRICT = "Take warnings for errors, but for what may be elsewhere, or in a cluster alone."
 
 
 def validate(
     paths: Paths,
     compat: CompatOption = Compat.AUTO,
-    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help=_STRICT)] = False,
     json: Json = False,
 ) -> None:
     """Check what the paths name."""
@@ -78,7 +84,9 @@ def _of_python(reference: Reference, strict: bool) -> Told:
 
 
 def _judged(problems: Sequence[ManifestProblem], strict: bool) -> list[ManifestProblem]:
-    return [replace(each, severity="error") if strict else each for each in problems]
+    if not strict:
+        return list(problems)
+    return [each if each.stays else replace(each, severity="error") for each in problems]
 
 
 def _told(report: dict[str, Any]) -> Told:

@@ -60,7 +60,7 @@ def _note_left(document: Document, left: list[Left], findings: Findings) -> None
         if each.instead:
             findings.unread(document, each.path, each.message)
         else:
-            findings.warning(document, each.path, each.message)
+            findings.warning(document, each.path, each.message, stays=True)
 
 
 def _note(

@@ -48,21 +48,30 @@ class Findings:
 
     def unread(self, document: Document, path: Path, message: str) -> None:
         """Note a field whose value cannot be taken; what is said of it later is left out."""
-        self._note(document, path, message, "error")
+        self._note(document, path, message, "error", stays=False)
         self._unread.add((document.key, path))
         self._above.update((document.key, above) for above in _prefixes(path))
 
     def error(self, document: Document, path: Path, message: str) -> None:
         """Note what keeps a document from being run."""
-        self._say(document, path, message, "error")
+        self._say(document, path, message, "error", stays=False)
 
-    def warning(self, document: Document, path: Path, message: str) -> None:
-        """Note what a document runs without, or otherwise than it may mean."""
-        self._say(document, path, message, "warning")
+    def warning(self, document: Document, path: Path, message: str, *, stays: bool = False) -> None:
+        """Note what a document runs without, or otherwise than it may mean.
 
-    def _say(self, document: Document, path: Path, message: str, severity: Severity) -> None:
+        Args:
+            document: Where it stands.
+            path: Where in it.
+            message: What it is.
+            stays: Whether it is no error under `--strict` either.
+        """
+        self._say(document, path, message, "warning", stays=stays)
+
+    def _say(
+        self, document: Document, path: Path, message: str, severity: Severity, *, stays: bool
+    ) -> None:
         if not self._is_unread(document, path):
-            self._note(document, path, message, severity)
+            self._note(document, path, message, severity, stays=stays)
 
     def _is_unread(self, document: Document, path: Path) -> bool:
         """Tell whether a field could not be read, or something in it, or that which it is in."""
@@ -70,9 +79,11 @@ class Findings:
             return True
         return any((document.key, above) in self._unread for above in _prefixes(path))
 
-    def _note(self, document: Document, path: Path, message: str, severity: Severity) -> None:
+    def _note(
+        self, document: Document, path: Path, message: str, severity: Severity, *, stays: bool
+    ) -> None:
         line = document.line_at(path)
-        self.add(ManifestProblem(message, document.file, line, said(path), severity))
+        self.add(ManifestProblem(message, document.file, line, said(path), severity, stays))
         if severity == "error":
             self._broken.add(document.key)
 

@@ -70,12 +70,16 @@ class Manifest:
         """Stop here if something is wrong.
 
         Args:
-            strict: Take warnings for errors.
+            strict: Take warnings for errors, but for those that stay warnings.
 
         Raises:
             ManifestError: With every problem.
         """
-        found = self.problems if strict else self.errors
+        found = [
+            each
+            for each in self.problems
+            if each.severity == "error" or (strict and not each.stays)
+        ]
         if found:
             raise ManifestError("documents", found)
 

@@ -68,7 +68,7 @@ def _check_named(
         return
     if kind == "mcp":
         unavailable = "MCP tools are not offered to the model here"
-        context.warning(agent, (*path, "name"), f"{which}: {unavailable}")
+        context.elsewhere(agent, (*path, "name"), f"{which}: {unavailable}")
     else:
         context.error(agent, (*path, "name"), f"{which}: {message}")
 

@@ -22,7 +22,7 @@ def check_agent(context: Context, agent: Document, spec: AgentSpec) -> None:
         check_agent_tool(context, agent, tool, index)
     if spec.execution_engine:
         message = f"executionEngine '{spec.execution_engine.name}' is ignored: it runs as all do"
-        context.warning(agent, ("spec", "executionEngine"), message)
+        context.elsewhere(agent, ("spec", "executionEngine"), message)
     problem = schema_problem(spec.output_schema) if spec.output_schema is not None else None
     if problem:
         message = f"outputSchema is ignored: {problem}"
@@ -39,7 +39,7 @@ def _check_model(context: Context, agent: Document, spec: AgentSpec) -> None:
         context.error(agent, ("spec", "modelRef"), several)
     elif not context.found("Model", "default", agent, ("spec", "modelRef")):
         message = "no model specified for agent and no 'default' model found in namespace"
-        context.warning(agent, ("spec", "modelRef"), f"{message} '{agent.namespace}'")
+        context.elsewhere(agent, ("spec", "modelRef"), f"{message} '{agent.namespace}'")
 
 
 def _check_reference(context: Context, agent: Document, ref: ModelRef) -> None:
@@ -50,4 +50,4 @@ def _check_reference(context: Context, agent: Document, ref: ModelRef) -> None:
         context.error(agent, path, several)
     elif not context.found("Model", ref.name, referrer, path):
         message = f"model {ref.name} not found in namespace {referrer.namespace}"
-        context.warning(agent, path, message)
+        context.elsewhere(agent, path, message)

@@ -33,6 +33,10 @@ class Context:
         """Note what it runs without, or otherwise than it may mean."""
         self.findings.warning(document, path, message)
 
+    def elsewhere(self, document: Document, path: Path, message: str) -> None:
+        """Note what the command line may supply, or only a cluster has: no error if strict."""
+        self.findings.warning(document, path, message, stays=True)
+
     def find(self, kind: str, name: str, referrer: Document) -> Document | None:
         """Find a document that another one names."""
         return self.loaded.find(kind, name, referrer.namespace)

@@ -66,7 +66,7 @@ def _check_target(
     elif missing := context.missing(kind, target.name, query, (*path, "name")):
         # A model may come from the command line.
         is_open = kind == "Model" and not context.ambiguous(kind, target.name, query)
-        note = context.warning if is_open else context.error
+        note = context.elsewhere if is_open else context.error
         note(query, (*path, "name"), f"{which} references {target.type}: {missing}")
 
 

@@ -54,7 +54,7 @@ def _check_where(
         _check_key(context, document, at, "ConfigMap", ref, prefix)
     if where.service_ref:
         message = f"{prefix}the service '{where.service_ref.name}' of a cluster is not found here"
-        context.warning(document, (*path, "serviceRef"), message)
+        context.elsewhere(document, (*path, "serviceRef"), message)
 
 
 def _check_key(
@@ -63,7 +63,7 @@ def _check_key(
     where = (*path, "name")
     if message := context.missing(kind, ref.name, document, where):
         several = context.ambiguous(kind, ref.name, document)
-        note = context.error if several else context.warning
+        note = context.error if several else context.elsewhere
         note(document, where, prefix + message)
         return
     found = context.find(kind, ref.name, document)

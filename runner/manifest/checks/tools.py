@@ -88,7 +88,7 @@ def _check_mcp(context: Context, tool: Document, mcp: McpSpec | None) -> None:
         context.error(tool, (*path, "mcpServerRef"), "MCP server name is required")
     if not mcp.tool_name:
         context.error(tool, (*path, "toolName"), "MCP tool name is required")
-    context.warning(tool, path, "MCP tools are not offered to the model here")
+    context.elsewhere(tool, path, "MCP tools are not offered to the model here")
 
 
 def _check_asked(context: Context, tool: Document, spec: ToolSpec) -> None:
