@@ -261,6 +261,13 @@ TEAM_WARNINGS: list[tuple[Compat, str, str]] = [
         "9: spec.graph.edges[0].from: 'c' is no member: its edges say who may be chosen first",
     ),
     (
+        LOOPS,
+        f"strategy: selector\nmaxTurns: 2\nselector: {{agent: c}}\n{AB}\n"
+        "graph: {edges: [{from: c, to: a}, {from: a, to: b}]}",
+        "9: spec.graph.edges[0].from: graph edge 0: 'from' member 'c' not found in team members: "
+        "it has no effect under v0.1.67",
+    ),
+    (
         GRAPH,
         f"strategy: selector\nmaxTurns: 2\n{AB}\nselector:\n  agent: c\n"
         "  selectorPrompt: '{{.Roles}} {{- .History -}} {{.Input}}'",
@@ -691,8 +698,17 @@ ERRORS: list[tuple[str, str, str]] = [
     (
         "Tool",
         f"{HTTP}\n  timeout: soon",
-        "8: spec.http.timeout: 'soon' is no length of time: write one such as '30s', '5m' or "
-        "'1h30m'",
+        "8: spec.http.timeout: 'soon' is no timeout of a tool: write a whole number with s, m or "
+        "h: '30s'",
+    ),
+    *(
+        (
+            "Tool",
+            f"{HTTP}\n  timeout: {timeout}",
+            f"8: spec.http.timeout: '{timeout}' is no timeout of a tool: write a whole number with "
+            "s, m or h: '30s'",
+        )
+        for timeout in ("1h30m", "500ms", "1.5s", "-1s", "9999999999999s")
     ),
     (
         "Tool",

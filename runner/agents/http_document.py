@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowcompose.runner.agents.http_body import BodyTemplate, body_type
 from flowcompose.runner.agents.http_tool import HttpCall, arguments_schema, defaults_of
-from flowcompose.runner.manifest.durations import seconds
+from flowcompose.runner.manifest.durations import seconds_of_tool
 from flowcompose.runner.manifest.http_url import UrlTemplate
 from flowcompose.runner.manifest.kinds.tool import METHODS, HttpSpec
 from flowcompose.runner.secrets import Redactor
@@ -37,7 +37,7 @@ def http_call(
         ValueError: The request cannot be made.
     """
     url = _url(http)
-    timeout = seconds(http.timeout)
+    timeout = seconds_of_tool(http.timeout)
     if http.method not in METHODS:
         msg = f"the method must be one of {', '.join(METHODS)}"
         raise ValueError(msg)

@@ -67,11 +67,18 @@ def _check_ends(
                 continue
             path = (*_EDGES, index, end)
             if end == "from" and name == coordinator:
-                message = f"'{name}' is no member: its edges say who may be chosen first"
-                context.warning(team, path, message)
+                context.warning(team, path, _of_coordinator(context, name, index))
             else:
                 message = f"graph edge {index}: '{end}' member '{name}' not found in team members"
                 context.error(team, path, message)
+
+
+def _of_coordinator(context: Context, name: str, index: int) -> str:
+    """Say what comes of an edge that begins at the selecting agent."""
+    if context.era == "v0.1.50":
+        return f"'{name}' is no member: its edges say who may be chosen first"
+    missing = f"graph edge {index}: 'from' member '{name}' not found in team members"
+    return f"{missing}: it has no effect under {context.era}"
 
 
 def _check_reached(

@@ -9,7 +9,7 @@ from flowcompose.runner.manifest.checks.context import Context, listed
 from flowcompose.runner.manifest.checks.schemas import schema_problem
 from flowcompose.runner.manifest.checks.sources import check_headers, check_parameters
 from flowcompose.runner.manifest.documents import Document
-from flowcompose.runner.manifest.durations import seconds
+from flowcompose.runner.manifest.durations import seconds_of_tool
 from flowcompose.runner.manifest.http_url import UrlTemplate
 from flowcompose.runner.manifest.kinds.tool import BUILT_IN, METHODS, HttpSpec, McpSpec, ToolSpec
 from flowcompose.runner.manifest.templates import BODY_FIELD, left_as_they_are
@@ -48,7 +48,7 @@ def _check_http(context: Context, tool: Document, http: HttpSpec | None) -> None
         message = f"invalid HTTP method '{http.method}': {supported}"
         context.error(tool, (*path, "method"), message)
     try:
-        seconds(http.timeout)
+        seconds_of_tool(http.timeout)
     except ValueError as error:
         context.error(tool, (*path, "timeout"), str(error))
     check_headers(context, tool, (*path, "headers"), http.headers)

@@ -21,7 +21,10 @@ class HttpSpec(Spec):
     )
     method: str = Field(default="GET", description="GET, POST, PUT, DELETE or PATCH.")
     headers: Listed[HeaderSpec] = Field(default=(), description="Headers of the request.")
-    timeout: str = Field(default="30s", description="How long it may take.")
+    timeout: str = Field(
+        default="30s",
+        description="How long it may take: a whole number with s, m or h; 0 is any time.",
+    )
     body: str | None = Field(
         default=None, description="The body; {{.input.name}} is replaced by the argument."
     )
