@@ -64,7 +64,7 @@ class Toolbox:
         calls = self._split(answer)
         answers = [self._call(call, ctx) for call in calls.first]
         if calls.ending is None:
-            return Called([*answers, *_unreadable(answer)])
+            return Called([*answers, *unreadable(answer)])
         return self._ended(calls, [*answers, self._call(calls.ending, ctx)], ctx)
 
     async def acall_all(self, answer: AIMessage, ctx: Context) -> Called:
@@ -77,7 +77,7 @@ class Toolbox:
             for task in tasks:
                 task.cancel()
         if calls.ending is None:
-            return Called([*answers, *_unreadable(answer)])
+            return Called([*answers, *unreadable(answer)])
         return self._ended(calls, [*answers, await self._acall(calls.ending, ctx)], ctx)
 
     def _split(self, answer: AIMessage) -> _Calls:
@@ -86,11 +86,8 @@ class Toolbox:
         at = next((at for at, call in enumerate(calls) if call["name"] in self._ending), None)
         if at is None:
             return _Calls(calls)
-        from flowcompose.core.terminate import response_of
-
-        response = response_of(calls[at]["args"], str(answer.text))
-        ending = ToolCall({**calls[at], "args": {"response": response}})
-        return _Calls(calls[:at], ending, response, calls[at + 1 :])
+        ending = with_response(calls[at], answer)
+        return _Calls(calls[:at], ending, ending["args"]["response"], calls[at + 1 :])
 
     def _ended(self, calls: _Calls, answers: list[ToolMessage], ctx: Context) -> Called:
         """End the member's team; the calls that are left are answered too, each its own."""
@@ -100,7 +97,7 @@ class Toolbox:
 
     def _refuse(self, call: ToolCall, ctx: Context) -> ToolMessage:
         self._tell_of(call, ctx)
-        return self._returned(call, _failed(call, "not run: the team has ended"), ctx)
+        return self._returned(call, failed(call, "not run: the team has ended"), ctx)
 
     def _call(self, call: ToolCall, ctx: Context) -> ToolMessage:
         found = self._start(call, ctx)
@@ -114,7 +111,7 @@ class Toolbox:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            answer = _failed(call, f"{type(error).__name__}: {error}")
+            answer = failed(call, self._words_of(error, call))
         return self._returned(call, answer, ctx)
 
     async def _acall(self, call: ToolCall, ctx: Context) -> ToolMessage:
@@ -129,7 +126,7 @@ class Toolbox:
         except GraphBubbleUp:
             raise
         except Exception as error:
-            answer = _failed(call, f"{type(error).__name__}: {error}")
+            answer = failed(call, self._words_of(error, call))
         return self._returned(call, answer, ctx)
 
     def _start(self, call: ToolCall, ctx: Context) -> BaseTool | None:
@@ -143,8 +140,12 @@ class Toolbox:
         tool, args = self._shown([call["name"], call["args"]])
         emit("tool_called", ctx, tool=tool, args=args)
 
+    def _words_of(self, error: Exception, call: ToolCall) -> str:
+        """Say what went wrong in a call, as the model is told."""
+        return f"{type(error).__name__}: {error}"
+
     def _unknown(self, call: ToolCall) -> ToolMessage:
-        return _failed(call, f"no tool {call['name']!r}; there is: {', '.join(self._by_name)}")
+        return failed(call, f"no tool {call['name']!r}; there is: {', '.join(self._by_name)}")
 
     def _returned(self, call: ToolCall, answer: Any, ctx: Context) -> ToolMessage:
         message = answer if isinstance(answer, ToolMessage) else _answered(call, answer)
@@ -158,16 +159,23 @@ def _only_async(found: BaseTool) -> bool:
     return function is None or is_async(function)
 
 
-def _unreadable(answer: AIMessage) -> Iterator[ToolMessage]:
+def with_response(call: ToolCall, answer: AIMessage) -> ToolCall:
+    """Give a call that ends a team with the response that is meant, whatever a model wrote."""
+    from flowcompose.core.terminate import response_of
+
+    return ToolCall({**call, "args": {"response": response_of(call["args"], str(answer.text))}})
+
+
+def unreadable(answer: AIMessage) -> Iterator[ToolMessage]:
     """Answers to calls that are no JSON: providers want one for each call."""
     for call in answer.invalid_tool_calls:
         text = f"the arguments are no JSON object: {call['args']}"
         wanted = ToolCall(name=call["name"] or "", args={}, id=call["id"])
-        yield _failed(wanted, text)
+        yield failed(wanted, text)
 
 
-def _failed(call: ToolCall, text: str) -> ToolMessage:
-    """Tell the model, which may mend its call: a tool's failure does not end the turn."""
+def failed(call: ToolCall, text: str) -> ToolMessage:
+    """Give the answer of a call that failed, of which the model may make what it can."""
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
 from flowcompose.core.conversation import AskModel, Steps, UseTools
-from flowcompose.core.toolbox import Called, Toolbox
+from flowcompose.core.toolbox import Called
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.failing import TurnError, failure_of
-from flowcompose.runner.teams.messages import Message, cleaned, to_openai
+from flowcompose.runner.teams.messages import Message, cleaned, to_openai, wire_name
+from flowcompose.runner.teams.ordered_toolbox import OrderedToolbox
 from flowcompose.runner.teams.wording import Wording
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ class Agent:
     """Why parameters of its prompt have no value: then each of its turns fails."""
 
     @cached_property
-    def toolbox(self) -> Toolbox:
+    def toolbox(self) -> OrderedToolbox:
         """Its tools; made late, since a tool may be a team in which it works."""
-        return Toolbox(self.make_tools(), self.redactor.clean_json)
+        return OrderedToolbox(self.make_tools(), self.redactor.clean_json)
 
     @property
     def system(self) -> list[BaseMessage]:
@@ -90,21 +91,16 @@ def talk(agent: Agent, opening: Sequence[BaseMessage], said: list[BaseMessage]) 
     asking = agent.asking(agent.model(), agent.toolbox.tools)
     for _ in range(MAX_TOOL_ROUNDS):
         answer: AIMessage = yield AskModel(asking, [*opening, *said])
-        said.append(answer)
+        # As it is among the messages of others.
+        said.append(answer.model_copy(update={"name": wire_name(agent.name)}))
         if not answer.tool_calls and not answer.invalid_tool_calls:
             return None
         called: Called = yield UseTools(agent.toolbox, answer)
         said += called.answers
         if called.response is not None:
             return called.response
-        _check_tools(called.answers)
+        # A tool that fails ends the turn: its agent is not asked what to make of it.
+        if problem := agent.toolbox.problem_in(called):
+            raise TurnError(problem)
     msg = f"{MAX_TOOL_ROUNDS} answers in a row called tools"
-    raise RuntimeError(msg)
-
-
-def _check_tools(answers: Sequence[ToolMessage]) -> None:
-    """A tool that fails ends the turn: its agent is not asked what to make of it."""
-    for each in answers:
-        if each.status == "error":
-            msg = f"tool {each.name}: {each.text}"
-            raise RuntimeError(msg)
+    raise TurnError(msg)

@@ -12,6 +12,7 @@ from flowcompose.core.conversation import AskModel, Steps
 from flowcompose.core.results import Stop
 from flowcompose.core.terminate import response_of
 from flowcompose.runner.teams.agent import Agent, talk
+from flowcompose.runner.teams.failing import TurnError
 from flowcompose.runner.teams.selector_prompt import asked, with_tools
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class AgentChooser:
         words = str(said[-1].text).strip()
         if not words:
             msg = "returned invalid response"
-            raise RuntimeError(msg)
+            raise TurnError(msg)
         return words
 
 

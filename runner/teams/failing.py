@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
+from langchain_core.tools import ToolException
 from langgraph.errors import GraphBubbleUp
+from pydantic import ValidationError
 
 from flowcompose.core.errors import FlowComposeError, MaxTurnsReached, RunError
-from flowcompose.core.explain import explain
+from flowcompose.core.explain import explain, explain_fields
 from flowcompose.runner.agents.scrubbing import scrub
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.messages import Message, of_contributions
@@ -23,8 +25,26 @@ class TurnError(FlowComposeError):
         """What it had said up to then, its tool calls and their answers included."""
 
 
+def words_of(error: Exception, tool: str = "") -> str:
+    """Say what went wrong; the class of an error is told only where it tells something.
+
+    Args:
+        error: What was raised.
+        tool: Which tool did, if one did: its name stands beside the words, and so not in them.
+    """
+    if isinstance(error, ValidationError):
+        return explain_fields(error)
+    is_plain = isinstance(error, ToolException) or type(error) in (RuntimeError, ValueError)
+    text = str(error) if is_plain else ""
+    return text.removeprefix(f"{tool}: ") or explain(error)
+
+
 def failure_of(
-    what: str, error: Exception, redactor: Redactor, said: Sequence[Message] = ()
+    what: str,
+    error: Exception,
+    redactor: Redactor,
+    said: Sequence[Message] = (),
+    words: str | None = None,
 ) -> TurnError:
     """Give the failure of a turn, with no secret in it.
 
@@ -33,9 +53,11 @@ def failure_of(
         error: How.
         redactor: Knows the secrets.
         said: What was said in the turn.
+        words: How, in words; by default those of the error.
     """
+    told = words_of(error) if words is None else words
     scrub(error, redactor)  # it is the context of what is raised for it
-    text = f"{what} failed: {explain(error)}"
+    text = f"{what} failed: {told}"
     shown = redactor.clean(text)
     failure = TurnError(shown, said)
     # What quotes a secret must not come along in a traceback.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -83,18 +83,36 @@ def _part(key: Any, value: Any, redactor: Redactor) -> Any:
 
 
 def from_openai(messages: Iterable[Message]) -> list[BaseMessage]:
-    """Read messages back."""
-    return convert_to_messages(
-        [_for_the_wire({**m, "content": m.get("content") or ""}) for m in messages]
-    )
+    """Read messages back, as a provider takes them."""
+    return convert_to_messages([_for_the_wire(each) for each in _answered(messages)])
+
+
+def _answered(messages: Iterable[Message]) -> Iterator[Message]:
+    """Give messages with an answer to each call: what comes after `terminate` has none."""
+    waiting: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            waiting = [each for each in waiting if each != message.get("tool_call_id")]
+        else:
+            yield from map(_not_run, waiting)
+            waiting = [each["id"] for each in message.get("tool_calls") or () if each.get("id")]
+        yield message
+    yield from map(_not_run, waiting)
+
+
+def _not_run(call: str) -> Message:
+    return {"role": "tool", "tool_call_id": call, "content": "not run"}
 
 
 def _for_the_wire(message: Message) -> Message:
-    """Give a message whose name a provider takes."""
+    taken = {**message, "content": message.get("content") or ""}
     name = message.get("name")
-    if name is None or _WIRE_NAME.fullmatch(name):
-        return message
-    return {**message, "name": slug(name)}
+    return taken if name is None else {**taken, "name": wire_name(name)}
+
+
+def wire_name(name: str) -> str:
+    """Give the name of an author as a provider takes it."""
+    return name if _WIRE_NAME.fullmatch(name) else slug(name)
 
 
 def kept_in(data: object, text: str, author: str) -> list[Message]:

@@ -23,7 +23,7 @@ from flowcompose.patterns.turn_loop.roster import RosterEntry
 from flowcompose.runner.teams.agent import Agent
 from flowcompose.runner.teams.agent_block import AgentBlock
 from flowcompose.runner.teams.compiler import Compiler
-from flowcompose.runner.teams.failing import TurnError, failing_as, failure_of
+from flowcompose.runner.teams.failing import TurnError, failing_as, failure_of, words_of
 from flowcompose.runner.teams.team import Team
 
 Saver = BaseCheckpointSaver[Any] | None
@@ -92,7 +92,8 @@ class ToolBlock:
             return str(await self.tool.ainvoke(self._arguments(value), called_by(ctx)))
 
     def _failed(self, error: Exception) -> TurnError:
-        return failure_of(f"tool {self.name}", error, self._compiler.redactor)
+        words = words_of(error, self.name)
+        return failure_of(f"tool {self.name}", error, self._compiler.redactor, words=words)
 
     def _arguments(self, value: TurnInput) -> dict[str, Any]:
         text = self._compiler.wording.reveal(value.goal)
