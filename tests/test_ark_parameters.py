@@ -145,3 +145,17 @@ def test_a_selector_agent_without_a_value_for_its_prompt_fails_its_team(
     ran = run(tmp_path, era, ["One."], agent("a"), agent("b"), judge, choosing, query("panel"))
     assert ran.code == 1
     assert "agent default/judge prompt resolution failed: parameter 'tone'" in ran.response["error"]
+
+
+@each_era
+def test_what_validate_takes_for_a_slot_is_filled_in(tmp_path: Path, era: str) -> None:
+    asking = {"agent": "judge", "selectorPrompt": "{{- .Participants -}} or {{ .Other }}"}
+    # The second choice is one in every era.
+    choosing = team("panel", "a b", "selector", selector=asking, maxTurns=2)
+    documents = (agent("a"), agent("b"), agent("judge"), choosing, query("panel"))
+    told = flowcompose_here("validate", write(tmp_path, *documents), "--compat", era, "--json").json
+    warned = [each["message"] for each in told["problems"] if "filled in" in each["message"]]
+    assert [each.split(" is ")[0] for each in warned] == ["{{.Other}}"]
+    ran = run(tmp_path, era, lambda body: "a", *documents)
+    prompts = [text for body in ran.requests for role, _, text in asked(body) if role == "system"]
+    assert any(each.startswith("a, b or {{ .Other }}") for each in prompts)
