@@ -78,6 +78,7 @@ def test_strict_takes_warnings_for_errors() -> None:
     code, told = answer("validate", "docs", "--strict")
     assert (code, told["ok"]) == (2, False)
     assert [each["severity"] for each in told["problems"]] == ["error"]
+    assert {each["kind"] for each in told["documents"] if not each["ok"]} == {"Team"}
 
 
 OF_SECRET = "{name: p, valueFrom: {secretKeyRef: {name: s, key: k}}}"
@@ -114,6 +115,7 @@ def test_what_may_be_elsewhere_or_in_a_cluster_stays_a_warning_if_strict(
     )
     code, told = answer("validate", "docs", "--strict")
     assert (code, told["ok"]) == (0, True)
+    assert all(each["ok"] for each in told["documents"])
     assert {each["severity"] for each in told["problems"]} == {"warning"}
     assert any(message in each["message"] for each in told["problems"])
 

@@ -62,7 +62,8 @@ def validate(
 
 def _of_documents(asked: Asked, strict: bool) -> Told:
     manifest = read_documents(asked.paths, asked.compat)
-    report = validation(manifest.era, documents_json(manifest), _judged(manifest.problems, strict))
+    documents = documents_json(manifest, strict=strict)
+    report = validation(manifest.era, documents, _judged(manifest.problems, strict))
     return _told(Redactor([*manifest.secrets, *asked.keys]).clean_json(report))
 
 

@@ -45,6 +45,8 @@ class Document:
     """Where it begins."""
     ok: bool
     """Whether no error was found in it."""
+    ok_strictly: bool
+    """Whether no warning was, either, that is an error under `--strict`."""
     labels: Mapping[str, str]
     annotations: Mapping[str, str] = field(repr=False)
     spec: AnySpec | None

@@ -21,6 +21,7 @@ class Findings:
         self._problems: dict[ManifestProblem, None] = {}
         self._files: dict[str, None] = {}
         self._broken: set[int] = set()
+        self._doubtful: set[int] = set()
         self._unread: set[tuple[int, Path]] = set()
         self._above: set[tuple[int, Path]] = set()
 
@@ -40,6 +41,10 @@ class Findings:
     def is_broken(self, document: Document) -> bool:
         """Tell whether an error was found in a document."""
         return document.key in self._broken
+
+    def is_doubtful(self, document: Document) -> bool:
+        """Tell whether a warning was found in a document that is an error under `--strict`."""
+        return document.key in self._doubtful
 
     def add(self, problem: ManifestProblem) -> None:
         """Note a problem of a file."""
@@ -86,6 +91,8 @@ class Findings:
         self.add(ManifestProblem(message, document.file, line, said(path), severity, stays))
         if severity == "error":
             self._broken.add(document.key)
+        elif not stays:
+            self._doubtful.add(document.key)
 
 
 def _prefixes(path: Path) -> Iterator[Path]:

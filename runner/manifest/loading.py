@@ -111,6 +111,7 @@ def _document(raw: Raw, findings: Findings) -> Document:
         file=raw.file,
         line=raw.mark.line,
         ok=True,
+        ok_strictly=True,
         labels=head.labels,
         annotations=head.annotations,
         spec=None,
@@ -123,6 +124,8 @@ def _document(raw: Raw, findings: Findings) -> Document:
 
 
 def _marked(documents: Iterable[Document], findings: Findings) -> Iterator[Document]:
-    """Say of each document whether an error was found in it."""
+    """Say of each document whether something was found in it."""
     for document in documents:
-        yield replace(document, ok=False) if findings.is_broken(document) else document
+        ok = not findings.is_broken(document)
+        strictly = ok and not findings.is_doubtful(document)
+        yield replace(document, ok=ok, ok_strictly=strictly)

@@ -40,9 +40,14 @@ def read_documents(paths: Sequence[str], compat: str) -> Manifest:
     return load(paths, compat=cast(Compat, compat))  # typer has checked the word
 
 
-def documents_json(manifest: Manifest) -> list[dict[str, Any]]:
-    """Name what was loaded."""
+def documents_json(manifest: Manifest, *, strict: bool = False) -> list[dict[str, Any]]:
+    """Name what was loaded, and say what of it can be used."""
     return [
-        {"file": each.file, "kind": each.kind, "name": each.name, "ok": each.ok}
+        {
+            "file": each.file,
+            "kind": each.kind,
+            "name": each.name,
+            "ok": each.ok_strictly if strict else each.ok,
+        }
         for each in manifest.documents
     ]
