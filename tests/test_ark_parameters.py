@@ -119,6 +119,16 @@ def test_the_turn_of_an_agent_fails_if_a_parameter_is_nowhere(
     assert ran.speakers == ["a"]
 
 
+def test_nothing_is_asked_with_a_parameter_of_the_query_that_is_nowhere(tmp_path: Path) -> None:
+    lacking = query("a", "Use {{.tone}}.", kind="agent", parameters=[{"name": "tone", **OF_SECRET}])
+    ran = run(tmp_path, "auto", [], agent("a"), lacking)
+    assert (ran.code, ran.requests) == (2, [])
+    told = [each["message"] for each in ran.json["problems"] if each["severity"] == "error"]
+    assert told == [
+        "Query 'ask': parameter 'tone': secret 'keys' does not exist in namespace 'default'"
+    ]
+
+
 def test_a_team_that_is_asked_without_a_query_has_no_parameters_of_one(tmp_path: Path) -> None:
     file = write(tmp_path, agent("a", "Be {{.qp}}.", parameters=[{"name": "qp", **OF_QUERY}]))
     offline = ("--team", "a", "--input", "go", "--model", "offline", "--json")

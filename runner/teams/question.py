@@ -36,12 +36,15 @@ def of_query(manifest: Manifest, name: str | None) -> Question:
         name: Which one; None for the only one.
 
     Raises:
-        DefinitionError: There is no such Query, or there is a choice.
+        DefinitionError: There is no such Query, or there is a choice; or what it asks with a
+            parameter is nowhere.
     """
     document = _query(manifest, name)
     spec = document.spec
     if not isinstance(spec, QuerySpec):
         raise TypeError(document)
+    if lacks := manifest.lacks_of(spec.parameters, namespace=document.namespace):
+        raise DefinitionError(f"Query {document.name!r}", lacks)
     parameters = manifest.parameters_of(spec.parameters, namespace=document.namespace)
     text, before = _input(spec, parameters)
     targets = [(str(each.type), each.name) for each in manifest.targets_of(document)]
