@@ -5,10 +5,14 @@ It loads nothing of the library before signals are heard.
 
 from __future__ import annotations
 
+import atexit
 import sys
 from typing import NoReturn
 
-from flowcompose.runner.signals import INTERRUPTED, leave_at_once
+from flowcompose.runner.signals import INTERRUPTED, all_is_said, ignore_at_last, leave_at_once
+
+_PATIENCE = 0.3
+"""Seconds for a run that was left: if it ends, the program ends as programs do."""
 
 MISSING = "flowcompose: the command line needs typer and rich: pip install 'flowcompose[cli]'"
 
@@ -16,6 +20,8 @@ MISSING = "flowcompose: the command line needs typer and rich: pip install 'flow
 def main() -> NoReturn:
     """Run the command line."""
     leave_at_once()
+    # The first that is registered is called last: nothing that can hang comes after it.
+    atexit.register(ignore_at_last)
     from flowcompose.runner.streams import make_usable
 
     make_usable()
@@ -52,12 +58,13 @@ def _run() -> int:
 
 def _leave(code: int) -> NoReturn:
     """Exit; at once if a run was left behind, for the interpreter would wait for its request."""
+    all_is_said(code)
     import os
 
     from flowcompose.runner.follow import left_behind
     from flowcompose.runner.streams import flushed
 
-    code = flushed(code)
-    if left_behind():
+    code = all_is_said(flushed(code))
+    if left_behind(wait=_PATIENCE):
         os._exit(code)
     sys.exit(code)

@@ -20,6 +20,8 @@ from flowcompose.core.events import Event
 from flowcompose.runner.signals import TERMINATED_BY, ends_us
 
 _NAME = "flowcompose-run"
+_AT_WORK = (_NAME, "flowcompose-turn")
+"""Names of threads that may be at work for a run: its own, and those of turns with a limit."""
 
 # Python on Windows hears Ctrl-C only between two waits.
 _PATIENCE = 0.2
@@ -60,17 +62,30 @@ def follow(
     try:
         with _interruptions_as_items(pipe):
             run.start()
-            while (item := _next(pipe, until)) is not None:
-                if isinstance(item, BaseException):
-                    raise item
+            while isinstance(item := _next(pipe, until), Event):
                 yield item
+            if not isinstance(item, KeyboardInterrupt):
+                run.join(_PATIENCE)  # it is at its end, but for what a turn left at work
+            if item is not None:
+                raise item
     finally:
         left.set()
 
 
-def left_behind() -> bool:
-    """Say whether a run still goes on. Its pool threads would hold up the interpreter's exit."""
-    return any(thread.name == _NAME for thread in threading.enumerate())
+def left_behind(wait: float = 0) -> bool:
+    """Say whether a run still goes on. Its pool threads would hold up the interpreter's exit.
+
+    Args:
+        wait: How many seconds it is given.
+    """
+    until = time.monotonic() + wait
+    here = threading.current_thread()
+    threads = [
+        thread for thread in threading.enumerate() if thread.name in _AT_WORK and thread is not here
+    ]
+    for thread in threads:
+        thread.join(max(until - time.monotonic(), 0))
+    return any(thread.is_alive() for thread in threads)
 
 
 @contextmanager
@@ -90,7 +105,8 @@ def _interruptions_as_items(pipe: _Pipe) -> Generator[None]:
 
     def restore() -> None:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is heard:
+                signal.signal(number, handler)
 
     for number in before:
         signal.signal(number, heard)
@@ -104,11 +120,18 @@ def _pump(
     events: Generator[Event] | AsyncGenerator[Event], pipe: _Pipe, left: threading.Event
 ) -> None:
     """Pass on what happens; a run that was left ends with what it is in the middle of."""
-    try:
+    with _end_as_item(pipe):
         if isinstance(events, AsyncGenerator):
             asyncio.run(_apump(events, pipe, left))
         else:
             _pump_here(events, pipe, left)
+
+
+@contextmanager
+def _end_as_item(pipe: _Pipe) -> Generator[None]:
+    """Pass on how it ended; who follows it hears of the first end only."""
+    try:
+        yield
     except Exception as error:
         pipe.put(error)
     except BaseException as error:  # no Ctrl-C: that is heard where the run is followed
@@ -128,11 +151,13 @@ def _pump_here(events: Generator[Event], pipe: _Pipe, left: threading.Event) -> 
 
 
 async def _apump(events: AsyncGenerator[Event], pipe: _Pipe, left: threading.Event) -> None:
-    async with aclosing(events):
-        async for event in events:
-            pipe.put(event)
-            if left.is_set():
-                break
+    # The end is told from in here: the loop then waits for what a turn with a limit left at work.
+    with _end_as_item(pipe):
+        async with aclosing(events):
+            async for event in events:
+                pipe.put(event)
+                if left.is_set():
+                    break
 
 
 def _next(pipe: _Pipe, until: float | None) -> Event | BaseException | None:

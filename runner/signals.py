@@ -44,6 +44,7 @@ def leave_at_once() -> None:
     for number in TERMINATED_BY:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _leave)
+            _taken.append(number)
 
 
 def ends_us(number: int) -> bool:
@@ -54,19 +55,64 @@ def ends_us(number: int) -> bool:
 @contextmanager
 def ending_as_ctrl_c() -> Generator[None]:
     """Hear all of these signals as Ctrl-C; not those that the program is to ignore."""
-    changed = [
-        number
+    before = {
+        number: signal.getsignal(number)
         for number in TERMINATED_BY
         if threading.current_thread() is threading.main_thread()
         and signal.getsignal(number) in (signal.SIG_DFL, _leave)
-    ]
-    for number in changed:
+    }
+    for number in before:
         signal.signal(number, _end)
     try:
         yield
     finally:
-        for number in changed:
-            signal.signal(number, signal.SIG_DFL)  # all is said: it need not be said again
+        for number, handler in before.items():
+            if signal.getsignal(number) is _end:  # else all is said, see `all_is_said`
+                signal.signal(number, handler)
+
+
+class _Said:
+    """What a signal does once all is said: the program ends as it would have ended."""
+
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def __call__(self, number: int, frame: object) -> None:
+        os._exit(self._code)
+
+
+def all_is_said(code: int) -> int:
+    """Let these signals change the end of the program no more; gives its exit code.
+
+    One that waits ends it now. Only in the console script: another program has an end of its own.
+    """
+    said = _Said(code)
+    for number in _ours():
+        held = signal.signal(number, said)
+        if isinstance(held, _Held) and held.heard:
+            said(number, None)
+    return code
+
+
+def ignore_at_last() -> None:
+    """Be deaf where the interpreter winds down: it would give the signals back their defaults."""
+    for number in _ours():
+        signal.signal(number, signal.SIG_IGN)
+
+
+_taken: list[int] = []
+"""The signals that the console script hears."""
+
+
+def _ours() -> list[int]:
+    """Those of them for which a user's code has not set a handler of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    return [number for number in _taken if _is_ours(signal.getsignal(number))]
+
+
+def _is_ours(handler: object) -> bool:
+    return handler in (_end, _leave) or isinstance(handler, (_Said, _Held))
 
 
 @contextmanager
@@ -76,17 +122,22 @@ def held_off() -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
         numbers = []
     before = {number: signal.getsignal(number) for number in numbers}
-    heard: list[int] = []
-
-    def hold(number: int, frame: object) -> None:
-        if heard:
-            os._exit(INTERRUPTED)
-        heard.append(number)
-
+    held = _Held()
     for number in numbers:
-        signal.signal(number, hold)
+        signal.signal(number, held)
     try:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is held:  # else all is said
+                signal.signal(number, handler)
+
+
+class _Held:
+    def __init__(self) -> None:
+        self.heard = False
+
+    def __call__(self, number: int, frame: object) -> None:
+        if self.heard:
+            os._exit(INTERRUPTED)
+        self.heard = True

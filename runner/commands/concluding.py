@@ -17,7 +17,7 @@ from flowcompose.runner.render.words import clean
 from flowcompose.runner.runs.telling import Told, told_of_failure, told_of_unusable
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.show import complain, say
-from flowcompose.runner.signals import INTERRUPTED, ending_as_ctrl_c, held_off
+from flowcompose.runner.signals import INTERRUPTED, all_is_said, ending_as_ctrl_c, held_off
 from flowcompose.runner.unusable import UnusableError
 from flowcompose.runner.unwritable import UnwritableError, writing
 
@@ -45,8 +45,9 @@ def conclude(
             with held_off():
                 if wants_json:
                     say(json.dumps(told.report, ensure_ascii=False), output)
+                all_is_said(told.code)
     except UnwritableError as error:
-        return error.told()
+        return all_is_said(error.told())
     except KeyboardInterrupt:  # before or after the work
         return INTERRUPTED
     return told.code

@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 
 from flowcompose.runner.runs.telling import told_of_unusable
 from flowcompose.runner.show import say
+from flowcompose.runner.signals import all_is_said
 from flowcompose.runner.unusable import UnusableError
 
 
@@ -24,5 +25,7 @@ class JsonCommand(TyperCommand):
             # The class of usage errors is click's, which newer versions of typer have inside.
             said = getattr(error, "format_message", None)
             if said is not None and "--json" in given:
-                say(json.dumps(told_of_unusable(UnusableError(str(said()))).report))
+                told = told_of_unusable(UnusableError(str(said())))
+                say(json.dumps(told.report))
+                all_is_said(told.code)
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +38,8 @@ class Watch:
         self._redacted = RedactedEvents(job.redactor)
         self._renderer = manner.renderer(job.cap)
         self.so_far = SoFar()
+        self.has_begun = False
+        """Whether anything has happened but that the run was started, now or before."""
 
     def to_the_end(self, following: Following, seconds: float | None) -> Ended:
         """Follow a run.
@@ -46,6 +49,7 @@ class Watch:
             seconds: How long it may take.
         """
         self.so_far = SoFar(following.before)
+        self.has_begun = self.so_far.turns > 0
         try:
             until = time.monotonic() + seconds if seconds else None
             result = self._follow(following, until)
@@ -72,8 +76,9 @@ class Watch:
 
     def _follow(self, following: Following, until: float | None) -> Result[Any]:
         result: Result[Any] | None = None
-        with self._renderer:
-            for event in follow(following.events, until=until):
+        # It is closed here: an error that is kept would keep it, and its handlers of signals.
+        with self._renderer, closing(follow(following.events, until=until)) as followed:
+            for event in followed:
                 self._see(event)
                 if isinstance(event, events.RunCompleted):
                     result = event.result
@@ -81,6 +86,7 @@ class Watch:
         return result
 
     def _see(self, event: Event) -> None:
+        self.has_begun = self.has_begun or not isinstance(event, events.RunStarted)
         self.so_far.feed(event)
         for each in self._redacted.read(event):
             if self._file is not None:
