@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
+from flowcompose.core.results import Stop
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.runs.following import standing_of
 from flowcompose.runner.runs.sources import Source
@@ -57,7 +57,7 @@ class Kept:
         if known is not None and known.state in ("unfinished", "running"):
             raise self._unfinished()  # it was left before its first checkpoint
         self._claimed(self.runs.begin(self.thread, asked, targets, source.digest, known))
-        with self._put_back_if_unusable(known):
+        with self._put_back_if_unusable(known, targets, source.jobs):
             yield
 
     @contextmanager
@@ -72,11 +72,18 @@ class Kept:
             yield
 
     @contextmanager
-    def _put_back_if_unusable(self, known: KeptRun | None) -> Generator[None]:
+    def _put_back_if_unusable(
+        self, known: KeptRun | None, targets: Sequence[Target] = (), jobs: Sequence[Job] = ()
+    ) -> Generator[None]:
+        """Forget the attempt; but not one that left checkpoints in the threads of a new run."""
         try:
             yield
         except UnusableError:
-            self.runs.put_back(self.thread, known)
+            with suppress(UnusableError):  # the first error says more
+                if all(_is_untouched(*each) for each in zip(targets, jobs, strict=True)):
+                    self.runs.put_back(self.thread, known)
+                else:
+                    self.runs.end(self.thread, "error", _REFUSED)
             raise
 
     def check_idle(self, known: KeptRun) -> None:
@@ -88,10 +95,6 @@ class Kept:
         process = known.process
         if known.phase == "running" and process.is_alive() and not process.is_this():
             raise UnusableError(f"thread {self.thread!r}: process {process.pid} is at work on it")
-
-    def end(self, phase: str, stop: dict[str, Any] | None) -> None:
-        """Note how it ended."""
-        self.runs.end(self.thread, phase, stop)
 
     @property
     def to_resume(self) -> str:
@@ -110,6 +113,13 @@ class Kept:
     def _of_program(self) -> UnusableError:
         said = f"thread {self.thread!r} holds a run of a program that is not finished"
         return UnusableError(f"{said}; go on with it there, or take another --thread")
+
+
+_REFUSED = Stop(reason="failed", detail="it could not be run as it was given").model_dump()
+
+
+def _is_untouched(target: Target, job: Job) -> bool:
+    return standing_of(job, target.thread).checkpoint == target.after
 
 
 def _target(job: Job, thread: str, after: str | None) -> Target:

@@ -5,12 +5,45 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, closing
 from dataclasses import replace
+from typing import Any
 
 from flowcompose.core import events
 from flowcompose.core.events import Event
 from flowcompose.runner.runs.following import Following
+from flowcompose.runner.threads.runs import Runs
+from flowcompose.runner.unusable import UnusableError
 
 Took = Callable[[int], None]
+
+
+class Notes:
+    """What is noted of a run beside its checkpoints.
+
+    The run does not need it: that it cannot be written ends no run, and loses no answer.
+    """
+
+    def __init__(self, runs: Runs, thread: str) -> None:
+        self._runs = runs
+        self._thread = thread
+        self._problem: str | None = None
+
+    def took(self, turns: int) -> None:
+        """Note how far the run is."""
+        self._problem = _problem_of(lambda: self._runs.took(self._thread, turns))
+
+    def end(self, phase: str, stop: dict[str, Any] | None) -> str | None:
+        """Note how it ended; gives why that, or how far it is, could not be written."""
+        return _problem_of(lambda: self._runs.end(self._thread, phase, stop)) or self._problem
+
+
+def _problem_of(write: Callable[[], None]) -> str | None:
+    try:
+        write()
+    except UnusableError as error:
+        return str(error)
+    except KeyboardInterrupt:  # it ends the waiting
+        return "interrupted"
+    return None
 
 
 def noting_turns(following: Following, took: Took) -> Following:

@@ -55,7 +55,7 @@ class Performance:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            if first and not watch.so_far.turns:
+            if first and not watch.has_begun:
                 _raise_if_unusable(error)
             return watch.failed(error)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +15,7 @@ from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.runs.event_file import EventFile
 from flowcompose.runner.runs.keeping import Kept, nodes_of
 from flowcompose.runner.runs.manner import Manner
+from flowcompose.runner.runs.noting import Notes
 from flowcompose.runner.runs.performing import Performance
 from flowcompose.runner.runs.sources import Source, open_source
 from flowcompose.runner.runs.telling import Told, told_of_run
@@ -23,6 +24,8 @@ from flowcompose.runner.teams import Answer, Job
 from flowcompose.runner.threads.kept_run import KeptRun, Target
 from flowcompose.runner.unusable import UnusableError
 from flowcompose.runner.unwritable import UnwritableError
+
+_NOT_NOTED = "how far the run got is in its checkpoints, but `threads` may not show it"
 
 
 @dataclass(frozen=True)
@@ -84,22 +87,24 @@ class Run:
         with ExitStack() as open_files:
             file = self._events(open_files, again=how.resumed is not None)
             timeout = self.asked.timeout if self.asked.timeout is not None else jobs[0].timeout
-            full = replace(how, timeout=timeout, file=file, took=self._took())
-            return self._tell(source, full.all(jobs, threads))
+            full = replace(how, timeout=timeout, file=file)
+            if self.kept is None:
+                return self._tell(source, full.all(jobs, threads))
+            notes = Notes(self.kept.runs, self.kept.thread)
+            ended = replace(full, took=notes.took).all(jobs, threads)
+            return self._tell(source, ended, notes)
 
     def _events(self, open_files: ExitStack, *, again: bool) -> EventFile | None:
         path = self.manner.events
         return None if path is None else open_files.enter_context(EventFile(path, append=again))
 
-    def _took(self) -> Callable[[int], None]:
-        kept = self.kept
-        return (lambda turns: None) if kept is None else lambda n: kept.runs.took(kept.thread, n)
-
-    def _tell(self, source: Source, ended: Sequence[Ended]) -> Told:
+    def _tell(self, source: Source, ended: Sequence[Ended], notes: Notes | None = None) -> Told:
         thread = self.kept.thread if self.kept else _own_thread(ended)
         told = told_of_run(ended, query=source.query, era=source.era, thread=thread)
-        if self.kept is not None:
-            self.kept.end(told.report["phase"], told.report["stop"])
+        if notes is not None:
+            problem = notes.end(told.report["phase"], told.report["stop"])
+            if problem is not None:
+                self.manner.complain(f"warning: {problem}; {_NOT_NOTED}")
         self._say(ended, told)
         for each in ended:
             if isinstance(each.broke, UnwritableError):

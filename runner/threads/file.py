@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flowcompose.runner.follow import left_behind
+from flowcompose.runner.threads.patience import AT_ONCE, PATIENCE, patiently
 from flowcompose.runner.unusable import UnusableError
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PREFIX = "sqlite:"
-_PATIENCE = 30.0
-"""Seconds to wait while another process writes."""
 
 MISSING = "--checkpoint sqlite:FILE needs a package: pip install 'flowcompose[sqlite]'"
 
@@ -64,8 +62,8 @@ class RunFile:
         connection = self._reading(lambda: self._connect(check_same_thread=False))
         try:
             saver = Saver(connection)
-            self._reading(lambda: _patiently(saver.setup))
-            self._reading(lambda: _check_tables(connection))
+            self._reading(lambda: patiently(saver.setup))
+            self._reading(lambda: patiently(lambda: _check_tables(connection)))
             yield saver
         finally:
             if not left_behind():  # a run that was left still writes, until the process ends
@@ -79,13 +77,20 @@ class RunFile:
         """
         return self._executed(query, values, sqlite3.Cursor.fetchall)
 
-    def write(self, statement: str, values: Sequence[Any] = ()) -> int:
+    def write(
+        self, statement: str, values: Sequence[Any] = (), *, seconds: float = PATIENCE
+    ) -> int:
         """Write, so that it is there for others at once; gives how many rows it changed.
+
+        Args:
+            statement: What to do.
+            values: What it is done with.
+            seconds: How long to wait for another process that writes.
 
         Raises:
             UnusableError: The file does not allow it.
         """
-        return self._executed(statement, values, lambda cursor: cursor.rowcount)
+        return self._executed(statement, values, lambda cursor: cursor.rowcount, seconds)
 
     def tables(self) -> set[str]:
         """Name what is in it.
@@ -97,16 +102,20 @@ class RunFile:
         return {str(name) for (name,) in self.rows(query)}
 
     def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=check_same_thread)
+        return sqlite3.connect(self.path, timeout=AT_ONCE, check_same_thread=check_same_thread)
 
     def _executed(
-        self, statement: str, values: Sequence[Any], read: Callable[[sqlite3.Cursor], T]
+        self,
+        statement: str,
+        values: Sequence[Any],
+        read: Callable[[sqlite3.Cursor], T],
+        seconds: float = PATIENCE,
     ) -> T:
         def act() -> T:
             with closing(self._connect()) as connection, connection:
                 return read(connection.execute(statement, values))
 
-        return self._reading(act)
+        return self._reading(lambda: patiently(act, seconds))
 
     def _reading(self, act: Callable[[], T]) -> T:
         try:
@@ -136,15 +145,3 @@ _TABLES = (
 def _check_tables(connection: sqlite3.Connection) -> None:
     for query in _TABLES:
         connection.execute(query)
-
-
-def _patiently(act: Callable[[], None]) -> None:
-    """Wait for others that open the file for the first time; SQLite does not wait for that."""
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            return act()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-            time.sleep(0.05)

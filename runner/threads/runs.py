@@ -11,6 +11,7 @@ from typing import Any
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.threads.file import RunFile
 from flowcompose.runner.threads.kept_run import COLUMNS, KeptRun, Target, read_run
+from flowcompose.runner.threads.patience import BRIEFLY
 from flowcompose.runner.threads.process import Process
 from flowcompose.runner.unusable import UnusableError
 
@@ -98,6 +99,7 @@ class Runs:
         self._file.write(
             f"UPDATE {TABLE} SET turns = ?, updated = ? WHERE thread = ?",
             (turns, time.time(), thread),
+            seconds=BRIEFLY,
         )
 
     def end(self, thread: str, phase: str, stop: Mapping[str, Any] | None) -> None:
@@ -105,15 +107,17 @@ class Runs:
         self._file.write(
             f"UPDATE {TABLE} SET phase = ?, stop = ?, updated = ? WHERE thread = ?",
             (phase, stop and json.dumps(stop), time.time(), thread),
+            seconds=BRIEFLY,
         )
 
     def put_back(self, thread: str, known: KeptRun | None) -> None:
         """Let a thread hold again what it held before this process began or went on with it."""
         if known is None:
-            self._file.write(f"DELETE FROM {TABLE} WHERE thread = ?", (thread,))
+            self._file.write(f"DELETE FROM {TABLE} WHERE thread = ?", (thread,), seconds=BRIEFLY)
             return
         marks = ", ".join("?" * len(known.row))
-        self._file.write(f"INSERT OR REPLACE INTO {TABLE} ({COLUMNS}) VALUES ({marks})", known.row)
+        put = f"INSERT OR REPLACE INTO {TABLE} ({COLUMNS}) VALUES ({marks})"
+        self._file.write(put, known.row, seconds=BRIEFLY)
 
     def find(self, thread: str) -> KeptRun | None:
         """Give the run of a thread."""

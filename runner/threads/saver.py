@@ -16,9 +16,48 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from flowcompose.runner.threads.patience import patiently
+
 
 class Saver(SqliteSaver):
-    """One connection for both paths: it has a lock, so other threads may use it."""
+    """One connection for both paths: it has a lock, so other threads may use it.
+
+    It waits for other processes that write, see `patiently`.
+    """
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint."""
+        read = super().get_tuple
+        return patiently(lambda: read(config))
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint."""
+        write = super().put
+        return patiently(lambda: write(config, checkpoint, metadata, new_versions))
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what a step wrote."""
+        write = super().put_writes
+        patiently(lambda: write(config, writes, task_id, task_path))
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Read what logs are made of."""
+        read = super().get_delta_channel_history
+        return patiently(lambda: read(config=config, channels=channels))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint."""
