@@ -78,6 +78,8 @@ class _Said:
         self._code = code
 
     def __call__(self, number: int, frame: object) -> None:
+        with suppress(Exception):  # what a user's code has printed may still be on its way
+            sys.stdout.flush()
         os._exit(self._code)
 
 
