@@ -6,6 +6,7 @@ import asyncio
 import json
 import traceback
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -201,6 +202,19 @@ def test_an_error_holds_no_secret_in_what_it_came_of() -> None:
     while found is not None:
         assert SECRET not in repr(found)
         found = found.__context__
+
+
+def test_an_answer_of_another_library_in_an_outer_error_hides_no_failure() -> None:
+    """Who asks a team what to make of an error has that error as the context of ours."""
+
+    outer = OSError("Mine.")
+    vars(outer)["response"] = SimpleNamespace(status_code=500, headers={}, request=None)
+    with OpenAIServer(lambda body: HttpError(400, "Too long.")) as server:
+        try:
+            raise outer
+        except OSError:
+            with pytest.raises(MemberError, match=r"Too long\."):
+                made(server).run("Go.")
 
 
 def test_arguments_of_calls_stay_json_without_secrets() -> None:

@@ -48,27 +48,29 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 def _scrub(error: BaseException, redactor: Redactor) -> None:
     error.args = tuple(map(redactor.clean_json, error.args))
     cleaned = {name: redactor.clean_json(vars(error).get(name)) for name in _TELLING}
-    if (response := vars(error).get("response")) is not None and hasattr(response, "status_code"):
-        cleaned["response"] = _cleaned(response, redactor)
-        cleaned["request"] = cleaned["response"].request
+    # The caller's error may be among them, with an answer of any library: that one stays as it is.
+    with suppress(Exception):
+        cleaned |= _exchange(vars(error)["response"], redactor)
     for name in cleaned.keys() & vars(error).keys():
         with suppress(AttributeError):
             setattr(error, name, cleaned[name])
 
 
-def _cleaned(response: Any, redactor: Redactor) -> Any:
+def _exchange(response: Any, redactor: Redactor) -> dict[str, Any]:
     """Give what callbacks and tracers are told of an answer. What was sent is not among it.
 
     It is one of httpx, or of a library that took its place: clients bring their own.
     """
     request = response.request
+    bare = type(request)(request.method, redactor.clean(str(request.url)))
     headers = {name: redactor.clean(value) for name, value in response.headers.items()}
-    return type(response)(
+    clean = type(response)(
         response.status_code,
         headers={name: value for name, value in headers.items() if name not in _OF_THE_WIRE},
         text=redactor.clean(_text(response)),
-        request=type(request)(request.method, redactor.clean(str(request.url))),
+        request=bare,
     )
+    return {"response": clean, "request": bare}
 
 
 def _text(response: Any) -> str:
