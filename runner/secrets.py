@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -62,17 +63,23 @@ class Redactor:
             end = after
         return kept + text[end:]
 
-    def clean_json(self, value: Any) -> Any:
-        """Give a JSON value without secrets, in keys either. A number may be one as a whole."""
+    def clean_json(self, value: Any, *, numbers: bool = True) -> Any:
+        """Give a JSON value without secrets, in keys either.
+
+        Args:
+            value: What to clean.
+            numbers: Whether a number may be one as a whole; not where we have counted it.
+        """
         if isinstance(value, str):
             return self.clean(value)
         if isinstance(value, int | float):
-            return _STARS if value in self._numbers else value
+            return _STARS if numbers and value in self._numbers else value
+        clean = partial(self.clean_json, numbers=numbers)
         items = mapping_of(value)
         if items is not None:
-            return {self.clean_json(key): self.clean_json(each) for key, each in items.items()}
+            return {clean(key): clean(each) for key, each in items.items()}
         listed = items_of(value)
-        return value if listed is None else [self.clean_json(each) for each in listed]
+        return value if listed is None else [clean(each) for each in listed]
 
     def stream(self) -> TokenRedactor:
         """Give a redactor of texts that come in pieces."""

@@ -235,6 +235,25 @@ def test_no_secret_gets_into_output_events_or_the_file_that_keeps_runs() -> None
     assert "sk-of-the-document" not in written
 
 
+def test_what_was_counted_is_written_though_it_is_the_number_of_a_secret() -> None:
+    def usage(server: OpenAIServer) -> dict[str, Any]:
+        cli("run", "docs", *to(server), "--events", "events.jsonl")
+        *_, last = map(json.loads, Path("events.jsonl").read_text().splitlines())
+        found: dict[str, Any] = last["result"]["usage"]
+        return found
+
+    with OpenAIServer(lambda body: "word " * 1200) as server:
+        write(AGENTS, TEAM, QUERY)
+        used = usage(server)
+        pin = f"'{used['output_tokens']}'"
+        secret = (
+            f"\napiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\nstringData: {{p: {pin}}}\n"
+        )
+        write(AGENTS, TEAM, QUERY, secret)
+        assert len(pin) >= len("'1000'")
+        assert usage(server) == used
+
+
 def test_a_token_in_the_url_of_the_endpoint_is_not_shown() -> None:
     with OpenAIServer([]) as server:
         url = f"{server.base_url}?token=hidden-word"

@@ -72,6 +72,14 @@ def test_every_problem_is_told_with_its_place_and_at_once() -> None:
     assert last == "6 documents, 2 errors, 0 warnings, v0.1.31"
 
 
+def test_the_number_of_a_line_that_is_a_secret_is_told() -> None:
+    pin = "\napiVersion: v1\nkind: Secret\nmetadata: {name: pin}\nstringData: {pin: 'LINE'}\n"
+    write("\n" * 1000 + AGENTS, pin)
+    line = answer("validate", "docs")[1]["problems"][0]["line"]
+    write("\n" * 1000 + AGENTS, pin.replace("LINE", str(line)))
+    assert answer("validate", "docs")[1]["problems"][0]["line"] == line > 1000
+
+
 def test_strict_takes_warnings_for_errors() -> None:
     write(AGENTS, TEAM + "  colour: red\n", QUERY, DEFAULT)
     assert answer("validate", "docs")[0] == 0

@@ -61,7 +61,7 @@ def _told(work: Callable[[], Told], query: str | None, redactor: Redactor) -> To
             mark = "warning: " if each.severity == "warning" else ""
             complain(redactor.clean(clean(f"{mark}{each}")))
         told = told_of_unusable(error)
-        return Told(told.code, redactor.clean_json(told.report))
+        return Told(told.code, redactor.clean_json(told.report, numbers=False))
     except KeyboardInterrupt:
         return told_of_failure("canceled", Stop(reason="cancelled"), query=query)
     except UnwritableError:

@@ -64,7 +64,8 @@ def _of_documents(asked: Asked, strict: bool) -> Told:
     manifest = read_documents(asked.paths, asked.compat)
     documents = documents_json(manifest, strict=strict)
     report = validation(manifest.era, documents, _judged(manifest.problems, strict))
-    return _told(Redactor([*manifest.secrets, *asked.keys]).clean_json(report))
+    redactor = Redactor([*manifest.secrets, *asked.keys])
+    return _told(redactor.clean_json(report, numbers=False))
 
 
 def _of_python(reference: Reference, strict: bool) -> Told:

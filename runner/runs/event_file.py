@@ -54,7 +54,7 @@ class EventFile:
         """Add an event. A full disk is told once, and does not end the run."""
         if self._broken:
             return
-        line = redactor.clean_json(event_json(event))
+        line = redactor.clean_json(event_json(event), numbers=False)
         try:
             self._file.write(whole(json.dumps(line, ensure_ascii=False)) + "\n")
             self._file.flush()
