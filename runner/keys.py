@@ -7,6 +7,9 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 HIDDEN = "***"
 
+_SHORTEST_KEY = 8
+"""Characters of a key in a URL."""
+
 
 def known_keys(api_key: str | None = None, base_url: str | None = None) -> list[str]:
     """Give what must not be shown, whatever the documents say.
@@ -30,5 +33,6 @@ def without_secrets(url: str) -> str:
 def _secrets_in(url: str) -> list[str]:
     parts = urlsplit(url)
     user, _, _ = parts.netloc.rpartition("@")
-    values = (value for _, value in parse_qsl(parts.query))
+    # Shorter ones are more often words such as `true` than keys.
+    values = (value for _, value in parse_qsl(parts.query) if len(value) >= _SHORTEST_KEY)
     return [*user.split(":"), parts.query, *values]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import sys
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from flowcompose.core.untyped import unchecked
 from flowcompose.runner.secrets import Redactor
 
-_TELLING = ("message", "body", "code", "param", "type", "request_id", "__notes__")
-"""What errors of providers say besides their arguments."""
+_TELLING = (
+    *("message", "body", "code", "param", "type", "request_id"),
+    *("strerror", "filename", "filename2", "__notes__"),
+)
+"""What errors of providers and of the system say besides their arguments."""
 
 _OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
 """Headers of a body as it came, not as it is now."""
@@ -21,56 +26,67 @@ def scrubbed(redactor: Redactor) -> Generator[None]:
 
     They stay the same objects: who handles them looks at their class, status and headers.
     """
+    outer = sys.exc_info()[1]
     try:
         yield
     except Exception as error:
-        scrub(error, redactor)
+        scrub(error, redactor, outer)
         raise
 
 
-def scrub(error: BaseException, redactor: Redactor) -> None:
-    """Take secrets out of what an error says, and of what it came of."""
-    for each in _with_causes(error):
+def scrub(error: BaseException, redactor: Redactor, outer: BaseException | None = None) -> None:
+    """Take secrets out of what an error says, and of what it came of.
+
+    Args:
+        error: What was raised.
+        redactor: Knows the secrets.
+        outer: What the caller was handling by then; it is the caller's, and stays as it is.
+    """
+    for each in _with_causes(error, outer):
         _scrub(each, redactor)
 
 
-def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
+def _with_causes(error: BaseException, outer: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = {id(outer)}
     left: list[BaseException | None] = [error]
     while left:
         each = left.pop()
         if each is not None and id(each) not in seen:
             seen.add(id(each))
-            left += [each.__cause__, each.__context__]
+            group: Iterable[BaseException] = getattr(each, "exceptions", ())
+            left += [each.__cause__, each.__context__, *group]
             yield each
 
 
 def _scrub(error: BaseException, redactor: Redactor) -> None:
     error.args = tuple(map(redactor.clean_json, error.args))
-    cleaned = {name: redactor.clean_json(vars(error).get(name)) for name in _TELLING}
-    # The caller's error may be among them, with an answer of any library: that one stays as it is.
+    cleaned = {name: redactor.clean_json(getattr(error, name, None)) for name in _TELLING}
+    # What is no exchange of httpx, or of a library that took its place, stays as it is.
     with suppress(Exception):
-        cleaned |= _exchange(vars(error)["response"], redactor)
-    for name in cleaned.keys() & vars(error).keys():
-        with suppress(AttributeError):
-            setattr(error, name, cleaned[name])
+        cleaned["request"] = _bare(unchecked(error).request, redactor)
+    with suppress(Exception):
+        cleaned["response"] = _told(vars(error)["response"], redactor)
+        cleaned["request"] = cleaned["response"].request
+    for name, value in cleaned.items():
+        if getattr(error, name, None) is not None:
+            with suppress(AttributeError, TypeError):
+                setattr(error, name, value)
 
 
-def _exchange(response: Any, redactor: Redactor) -> dict[str, Any]:
-    """Give what callbacks and tracers are told of an answer. What was sent is not among it.
+def _bare(request: Any, redactor: Redactor) -> Any:
+    """Give a request as it may be told: what was sent is not among it."""
+    return type(request)(request.method, redactor.clean(str(request.url)))
 
-    It is one of httpx, or of a library that took its place: clients bring their own.
-    """
-    request = response.request
-    bare = type(request)(request.method, redactor.clean(str(request.url)))
+
+def _told(response: Any, redactor: Redactor) -> Any:
+    """Give what callbacks and tracers are told of an answer."""
     headers = {name: redactor.clean(value) for name, value in response.headers.items()}
-    clean = type(response)(
+    return type(response)(
         response.status_code,
         headers={name: value for name, value in headers.items() if name not in _OF_THE_WIRE},
         text=redactor.clean(_text(response)),
-        request=bare,
+        request=_bare(response.request, redactor),
     )
-    return {"response": clean, "request": bare}
 
 
 def _text(response: Any) -> str:

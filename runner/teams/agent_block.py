@@ -37,7 +37,7 @@ class AgentBlock:
         """Answer on the sync path."""
         said: list[BaseMessage] = []
         conversation = Conversation(ctx, ctx.config, Retry())
-        with failing_as(partial(self.agent.failed, said)):
+        with failing_as(partial(self.agent.failed, said), self.agent.redactor):
             conversation.run(talk(self.agent, self._request(value, ctx), said))
         return self._answer(said, ctx)
 
@@ -45,7 +45,7 @@ class AgentBlock:
         """Answer on the async path."""
         said: list[BaseMessage] = []
         conversation = Conversation(ctx, ctx.config, Retry())
-        with failing_as(partial(self.agent.failed, said)):
+        with failing_as(partial(self.agent.failed, said), self.agent.redactor):
             await conversation.arun(talk(self.agent, self._request(value, ctx), said))
         return self._answer(said, ctx)
 

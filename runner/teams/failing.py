@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
@@ -56,7 +57,6 @@ def failure_of(
         words: How, in words; by default those of the error.
     """
     told = words_of(error) if words is None else words
-    scrub(error, redactor)  # it is the context of what is raised for it
     text = f"{what} failed: {told}"
     shown = redactor.clean(text)
     failure = TurnError(shown, said)
@@ -67,18 +67,22 @@ def failure_of(
 
 
 @contextmanager
-def failing_as(make: Callable[[Exception], TurnError]) -> Generator[None]:
+def failing_as(make: Callable[[Exception], TurnError], redactor: Redactor) -> Generator[None]:
     """Let what goes wrong out as the failure of a turn; that a run waits is no failure.
 
     Args:
         make: Gives the failure, with all that is known when it happens.
+        redactor: Knows the secrets, which the error behind it must not tell either.
     """
+    outer = sys.exc_info()[1]
     try:
         yield
     except GraphBubbleUp:
         raise
     except Exception as error:
-        raise make(error)  # noqa: B904 - its cause is decided there
+        failure = make(error)
+        scrub(error, redactor, outer)
+        raise failure  # noqa: B904 - its cause is decided there
 
 
 def left_of(error: BaseException) -> list[Message]:

@@ -54,7 +54,7 @@ class SelectingBlock:
         turn = _Turn(self.selection, value, ctx)
         if (settled := turn.settled) is not None:
             return settled
-        with failing_as(turn.failed):
+        with failing_as(turn.failed, self.selection.redactor):
             answer = Conversation(ctx, ctx.config, Retry()).run(turn.steps())
         return turn.decided(answer)
 
@@ -63,7 +63,7 @@ class SelectingBlock:
         turn = _Turn(self.selection, value, ctx)
         if (settled := turn.settled) is not None:
             return settled
-        with failing_as(turn.failed):
+        with failing_as(turn.failed, self.selection.redactor):
             answer = await Conversation(ctx, ctx.config, Retry()).arun(turn.steps())
         return turn.decided(answer)
 

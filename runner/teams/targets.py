@@ -83,12 +83,12 @@ class ToolBlock:
 
     def run(self, value: TurnInput, ctx: Context) -> str:
         """Call it."""
-        with failing_as(self._failed):
+        with failing_as(self._failed, self._compiler.redactor):
             return str(self.tool.invoke(self._arguments(value), called_by(ctx)))
 
     async def arun(self, value: TurnInput, ctx: Context) -> str:
         """Call it on the async path."""
-        with failing_as(self._failed):
+        with failing_as(self._failed, self._compiler.redactor):
             return str(await self.tool.ainvoke(self._arguments(value), called_by(ctx)))
 
     def _failed(self, error: Exception) -> TurnError:
