@@ -14,7 +14,7 @@ from flowcompose.resources.usage import Tokens
 from flowcompose.runner.render import PlainRenderer, Renderer
 from flowcompose.runner.render import plain as plain_module
 from flowcompose.runner.render.live import LiveRenderer
-from flowcompose.runner.render.region import Region
+from flowcompose.runner.render.region import Region, marked
 
 
 def take(renderer: Renderer, turn: int, round: int) -> None:
@@ -73,3 +73,68 @@ def test_lines_say_it_now_and_then_and_only_in_long_runs(monkeypatch: pytest.Mon
     monkeypatch.setattr(plain_module, "_OFTEN", 0.0)
     take(renderer, 2, 1)
     assert written.getvalue().endswith("== turn 2; round 1; cap 10; 2,468 tokens; 0 s\n")
+
+
+SECRET_TEXTS = {
+    "key=*** and again ***, **bold** ***.": ["bold"],
+    "******* and ***": [],
+    "**key ***** and **a *** b**": ["key ***", "a *** b"],
+    "2*3*4 and ** x ** y": [],
+    "**2*3*4** and **a ** b**": ["2*3*4", "a ** b"],
+}
+
+
+@pytest.mark.parametrize("text", SECRET_TEXTS)
+def test_a_mask_is_no_mark_and_what_stands_between_two_is_not_bold(text: str) -> None:
+    drawn = marked(text)
+    assert [drawn.plain[each.start : each.end] for each in drawn.spans] == SECRET_TEXTS[text]
+    assert drawn.plain.count("***") == text.count("***")
+
+
+def shown(*happened: events.Event, width: int = 60) -> list[str]:
+    """Give what a terminal shows, without what is redrawn."""
+    written = io.StringIO()
+    renderer = LiveRenderer(Console(file=written, width=width))
+    for event in happened:
+        renderer.feed(event)
+    return [line.rstrip() for line in written.getvalue().splitlines()]
+
+
+def called(name: str, *path: str) -> events.Event:
+    return events.ToolCalled(agent_name=name, path=path, tool="look", args={})
+
+
+def returned(name: str) -> events.Event:
+    return events.ToolReturned(agent_name=name, tool="look", text="a " * 50, status="success")
+
+
+def spoke(name: str) -> events.Event:
+    said = Contribution(round=1, agent_name=name, text="Aye.")
+    return events.TurnCompleted(agent_name=name, contribution=said, usage=Tokens(), seconds=1)
+
+
+def test_the_tools_of_a_speaker_stand_below_its_own_name() -> None:
+    first, bob = called("ann"), (called("bob"), returned("bob"), spoke("bob"))
+    answer = "  ← look: " + "a " * 24 + "a…"
+    told = ["", "ann", "  → look()", "  Aye.", "", "bob", "  → look()", answer, "  Aye."]
+    assert shown(first, spoke("ann"), *bob) == told
+
+
+def test_a_speaker_who_goes_on_after_another_is_named_again() -> None:
+    at_once = called("ann"), called("bob"), called("ann"), called("bob", "ann"), spoke("ann")
+    names = [line for line in shown(*at_once) if line and not line.startswith(" ")]
+    assert names == ["ann", "bob", "ann", "ann > bob", "ann"]
+
+
+def test_each_turn_has_the_name_of_its_speaker() -> None:
+    assert shown(spoke("ann"), spoke("ann")).count("ann") == 2
+
+
+def test_a_name_that_stands_above_is_not_drawn_again_below() -> None:
+    written = io.StringIO()
+    console, region = Console(file=written, width=80), Region()
+    region.hues, region.texts = {"ann": "cyan", "bob": "red"}, {"ann": "Aye", "bob": "Nay"}
+    region.heading = "ann"
+    console.print(region)
+    lines = [line.strip() for line in written.getvalue().splitlines()]
+    assert lines == ["Aye", "", "bob", "Nay"]

@@ -6,7 +6,6 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
@@ -14,7 +13,7 @@ from flowcompose.core import events
 from flowcompose.core.results import Result
 from flowcompose.runner.render.base import Renderer
 from flowcompose.runner.render.output import deliverable
-from flowcompose.runner.render.region import Region, marked, measured, titled
+from flowcompose.runner.render.region import Region, below, marked, measured, titled
 from flowcompose.runner.render.words import call, clean, is_new, spent, why
 from flowcompose.runner.unwritable import UnwritableError, writing
 
@@ -77,12 +76,13 @@ class LiveRenderer(Renderer):
     def tool(self, name: str, event: events.ToolCalled | events.ToolReturned) -> None:
         """Show a tool's call or answer, below what was said before it."""
         if said := self._region.texts.pop(name, "").strip():
-            self._print_said(name, said)
+            self._print_below(name, marked(said))
         if isinstance(event, events.ToolCalled):
-            self._print(self._line(name, f"→ {call(event)}"))
+            told = f"→ {call(event)}"
         else:
             mark = "←" if event.status == "success" else "✗"
-            self._print(self._line(name, f"{mark} {event.tool}: {clean(event.text)}"))
+            told = f"{mark} {event.tool}: {clean(event.text)}"
+        self._print_below(name, self._line(name, told))
 
     def drop(self, name: str, reason: str) -> None:
         """Take back what was said in this turn."""
@@ -93,12 +93,13 @@ class LiveRenderer(Renderer):
         """Print a contribution."""
         self._region.texts.pop(name, None)
         self._region.waiting = "…"
-        self._print_said(name, text.strip())
+        self._print_below(name, marked(text.strip()))
+        self._region.heading = ""
 
     def abandon(self, name: str) -> None:
         """Print what there is of a text."""
         if said := self._region.texts.pop(name, "").strip():
-            self._print_said(name, said, Text("[broken off]", "dim"))
+            self._print_below(name, marked(said), Text("[broken off]", "dim"))
 
     def critique(self, name: str, number: int, text: str) -> None:
         """Show what the referee said."""
@@ -128,13 +129,17 @@ class LiveRenderer(Renderer):
         return self._hues.setdefault(name, _HUES[len(self._hues) % len(_HUES)])
 
     def _line(self, name: str, said: str) -> RenderableType:
-        line = Text(said.replace("\n", " "), self._hue(name), no_wrap=True, overflow="ellipsis")
-        return Padding(line, (0, 0, 0, 2))
+        return Text(said.replace("\n", " "), self._hue(name), no_wrap=True, overflow="ellipsis")
 
-    def _print_said(self, name: str, said: str, *more: RenderableType) -> None:
-        self._print(*titled(name, self._hue(name), marked(said), *more))
+    def _print_below(self, name: str, *said: RenderableType) -> None:
+        """Print below the name of who speaks, which need not stand there twice."""
+        if self._region.heading == name:
+            self._print(below(*said), heading=name)
+        else:
+            self._print(*titled(name, self._hue(name), *said), heading=name)
 
-    def _print(self, *parts: RenderableType) -> None:
+    def _print(self, *parts: RenderableType, heading: str = "") -> None:
         """Print above the region. In one piece, so that nothing flickers."""
+        self._region.heading = heading
         with writing():
             self._console.print(measured(Group(*parts)))

@@ -16,7 +16,21 @@ _MEASURE = 100
 """Longer lines are hard to read, however wide the terminal."""
 
 
-_BOLD = re.compile(r"\*\*(\S(?:[^\n]*?\S)?)\*\*")
+# Secrets are masked as ***, also inside of bold text and beside its marks: a mask is no mark.
+_BOLD = re.compile(
+    r"""
+    (?<!\*)\*\*(?!\s)
+    ((?:
+        [^*\n]
+      | (?<!\*)\*(?!\*)               # one that stands alone
+      | (?<=\s)\*\*(?=\s)             # two between words
+      | \*{3}(?!\*)                   # a mask,
+      | (?<!\*)\*{3}(?=\*\*(?!\*))    # at the end, too; but more than masks
+    )+?)
+    (?<!\s)\*\*(?!\*)
+    """,
+    re.VERBOSE,
+)
 
 
 def measured(content: RenderableType) -> RenderableType:
@@ -28,7 +42,12 @@ def titled(name: str, hue: str, *content: RenderableType) -> Iterator[Renderable
     """A blank line, a name, and what it said."""
     yield Text()
     yield Text(name, f"bold {hue}")
-    yield Padding(Group(*content), (0, 0, 0, 2), expand=False)
+    yield below(*content)
+
+
+def below(*content: RenderableType) -> RenderableType:
+    """What stands below a name."""
+    return Padding(Group(*content), (0, 0, 0, 2), expand=False)
 
 
 def marked(text: str) -> Text:
@@ -47,6 +66,8 @@ class Region:
         self.texts: dict[str, str] = {}
         self.hues: dict[str, str] = {}
         self.waiting = ""
+        self.heading = ""
+        """Who speaks by the last heading above the region, and is not done."""
         self._spinner = Spinner("dots", style="dim")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -58,8 +79,10 @@ class Region:
 
     def _parts(self) -> Iterator[RenderableType]:
         texts = [(name, text) for name, text in list(self.texts.items()) if text.strip()]
-        for name, text in texts:
-            yield from titled(name, self.hues[name], marked(text.strip()))
+        for number, (name, text) in enumerate(texts):
+            said = marked(text.strip())
+            goes_on = not number and name == self.heading
+            yield from (below(said),) if goes_on else titled(name, self.hues[name], said)
         status = self._status() if self.waiting else ""
         if texts and status:
             yield Text()
