@@ -69,7 +69,10 @@ class Loaded:
                 yield each
 
     def targets_of(self, query: Document) -> tuple[TargetSpec, ...]:
-        """Give who is asked by a query: those it names, then those its selector fits."""
+        """Give who is asked by a query: those it names, then those its selector fits.
+
+        Whom it names and selects is asked for both, as a controller of ARK does it.
+        """
         spec = query.spec
         if not isinstance(spec, QuerySpec):
             return ()
@@ -77,7 +80,7 @@ class Loaded:
             TargetSpec(type=_SELECTABLE[document.kind], name=document.name)
             for document in (self.selected(spec.selector, query) if spec.selector else ())
         )
-        return tuple(dict.fromkeys((*spec.all_targets, *selected)))
+        return (*spec.all_targets, *selected)
 
     def selected(self, selector: LabelSelector, query: Document) -> Iterator[Document]:
         """Give whom a query asks by labels, one after the other."""

@@ -26,10 +26,19 @@ class Notes:
         self._runs = runs
         self._thread = thread
         self._problem: str | None = None
+        self._turns: dict[str | None, int] = {}
 
-    def took(self, turns: int) -> None:
-        """Note how far the run is."""
-        self._problem = _problem_of(lambda: self._runs.took(self._thread, turns))
+    def took(self, thread: str | None, turns: int) -> None:
+        """Note how far a target is, and so how far the run is in all.
+
+        Args:
+            thread: The target's.
+            turns: That it took in all.
+        """
+        before = sum(self._turns.values())
+        self._turns[thread] = max(turns, self._turns.get(thread, 0))
+        if (taken := sum(self._turns.values())) != before:
+            self._problem = _problem_of(lambda: self._runs.took(self._thread, taken))
 
     def end(self, phase: str, stop: dict[str, Any] | None) -> str | None:
         """Note how it ended; gives why that, or how far it is, could not be written."""
@@ -72,5 +81,6 @@ async def _anoting(run: AsyncGenerator[Event], took: Took) -> AsyncGenerator[Eve
 
 
 def _note(event: Event, took: Took) -> None:
-    if isinstance(event, (events.TurnCompleted, events.TurnFailed)) and not event.path:
+    told = (events.TurnCompleted, events.TurnFailed, events.RunCompleted)
+    if isinstance(event, told) and not event.path:
         took(event.turn)

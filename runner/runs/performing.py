@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from flowcompose.core.errors import DefinitionError
 from flowcompose.runner.runs.ended import Ended
@@ -25,8 +26,8 @@ class Performance:
     timeout: float | None = None
     """Seconds for each of them; None or 0 for any time."""
     file: EventFile | None = None
-    took: Callable[[int], None] = lambda turns: None
-    """Is told each time that turns were taken."""
+    took: Callable[[str | None, int], None] = lambda thread, turns: None
+    """Is told each time that turns were taken: in which thread, and how many in all."""
     resumed: Sequence[Target] | None = None
     """What is gone on with; None where it is a new run."""
     answers: Sequence[str] = ()
@@ -44,13 +45,14 @@ class Performance:
             if broke is None:
                 ended.append(self._one(job, thread, first=not ended))
             else:
+                self.manner.tell(f"{job.target_type} {job.target} was not asked")
                 ended.append(Ended(job.failure(KeyboardInterrupt()), broke=broke))
         return ended
 
     def _one(self, job: Job, thread: str | None, *, first: bool) -> Ended:
         watch = Watch(job, self.manner, self.file)
         try:
-            following = noting_turns(self._following(job, thread), self.took)
+            following = noting_turns(self._following(job, thread), partial(self.took, thread))
             return watch.to_the_end(following, self.timeout or None)
         except KeyboardInterrupt:
             raise

@@ -26,6 +26,8 @@ class SoFar:
         self._said: list[Contribution] = list(before.contributions) if before else []
         self._critiques: list[RefereeCritique] = list(before.referee_critiques) if before else []
         self._by_member = dict(usage.by_member)
+        self._inside: list[tuple[tuple[str, ...], Tokens]] = []
+        """What was spent inside of members that are not done, and where."""
         self._referee = usage.referee
         self._selector = usage.selector
         self.thread: str | None = None
@@ -37,26 +39,51 @@ class SoFar:
                 self.thread = event.thread_id
             case events.TurnCompleted():
                 self._turn(event)
-            case events.TurnFailed() if not event.path:
-                self.turns = max(self.turns, event.turn)
+            case events.TurnFailed():
+                self._failed(event)
             case events.RoundStarted() if not event.path:
                 self._rounds = event.round - 1
             case events.CritiqueAdded() if not event.path:
                 self._rounds = event.critique.round
                 self._critiques.append(event.critique)
                 self._referee += event.usage
+            case events.CritiqueAdded():
+                self._inside.append((event.path, event.usage))
             case _:
                 pass
 
     def _turn(self, event: events.TurnCompleted) -> None:
-        """What was said inside of a member stands until the member itself has spoken."""
+        """What was said and spent inside of a member stands until the member itself is done."""
         within = (*event.path, event.agent_name)
-        self._said = [each for each in self._said if each.path[: len(within)] != within]
+        self._said = [each for each in self._said if not _is_in(each.path, within)]
         self._said.append(event.contribution.model_copy(update={"path": event.path}))
+        self._inside = [each for each in self._inside if not _is_in(each[0], within)]
+        self._spend(event, event.usage)
         if not event.path:
             self.turns = max(self.turns, event.turn)
-            spent = self._by_member.get(event.agent_name, Tokens())
-            self._by_member[event.agent_name] = spent + event.usage
+
+    def _failed(self, event: events.TurnFailed) -> None:
+        """What was spent inside stays spent: what the member does next begins anew."""
+        within = (*event.path, event.agent_name)
+        lost = [spent for path, spent in self._inside if _is_in(path, within)]
+        self._inside = [each for each in self._inside if not _is_in(each[0], within)]
+        self._spend(event, sum(lost, Tokens()))
+        if not event.path:
+            self.turns = max(self.turns, event.turn)
+
+    def _spend(self, event: Event, spent: Tokens) -> None:
+        if event.path:
+            self._inside.append((event.path, spent))
+        else:
+            member = event.agent_name
+            self._by_member[member] = self._by_member.get(member, Tokens()) + spent
+
+    def _usage(self) -> Usage:
+        """Count what was spent inside for the members of the run itself."""
+        by_member = dict(self._by_member)
+        for path, spent in self._inside:
+            by_member[path[0]] = by_member.get(path[0], Tokens()) + spent
+        return Usage.of_parts(by_member, selector=self._selector, referee=self._referee)
 
     def result(self, stop: Stop) -> Result[Any]:
         """Give it as the result of a run that ended so."""
@@ -67,6 +94,10 @@ class SoFar:
             turns=self.turns,
             referee_critiques=self._critiques,
             stop=stop,
-            usage=Usage.of_parts(self._by_member, selector=self._selector, referee=self._referee),
+            usage=self._usage(),
             thread_id=self.thread,
         )
+
+
+def _is_in(path: tuple[str, ...], within: tuple[str, ...]) -> bool:
+    return path[: len(within)] == within

@@ -34,13 +34,14 @@ def told_of_run(
 ) -> Told:
     """Tell what came of all targets."""
     answers = [each.answer for each in ended]
-    phase = phase_of(answers)
+    left = next((each.answer for each in ended if each.broke is not None), None)
+    phase = phase_of(answers) if left is None else left.phase
     used = sum((answer.usage for answer in answers), Tokens())
     report = {
         "query": query,
         "phase": phase,
         "responses": [_response(each.answer, each.questions) for each in ended],
-        "stop": stop_json(stop_of(answers)),
+        "stop": stop_json(stop_of(answers) if left is None else left.stop),
         "tokenUsage": {
             "promptTokens": used.input_tokens,
             "completionTokens": used.output_tokens,

@@ -95,9 +95,9 @@ class Runs:
         return self._file.write(_GO_ON, values) == 1
 
     def took(self, thread: str, turns: int) -> None:
-        """Note how far a run is."""
+        """Note how far a run is; one that is gone on with comes again to where it was."""
         self._file.write(
-            f"UPDATE {TABLE} SET turns = ?, updated = ? WHERE thread = ?",
+            f"UPDATE {TABLE} SET turns = max(turns, ?), updated = ? WHERE thread = ?",
             (turns, time.time(), thread),
             seconds=BRIEFLY,
         )

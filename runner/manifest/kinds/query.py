@@ -66,7 +66,11 @@ class QuerySpec(Spec):
 
     @property
     def all_targets(self) -> tuple[TargetSpec, ...]:
-        """Those of `targets`, `target` and `team`, each once; not those of the selector."""
+        """Those of `targets`, `target` and `team`; not those of the selector.
+
+        What `targets` lists twice is asked twice; the other two may repeat it for other versions.
+        """
         named = (TargetSpec(type="team", name=self.team.name),) if self.team else ()
         single = (self.target,) if self.target else ()
-        return tuple(dict.fromkeys((*self.targets, *single, *named)))
+        others = dict.fromkeys((*single, *named))
+        return (*self.targets, *(each for each in others if each not in self.targets))
