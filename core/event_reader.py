@@ -177,6 +177,8 @@ def _path(ns: Namespace) -> tuple[str, ...]:
     """Say inside what it happened; an item of a `for_each` stands with its step: `cases[0]`."""
     path: list[str] = []
     for segment in ns:
+        if segment.isdigit():  # the engine counts the graphs that a node runs after its first
+            continue
         name = member_of(segment.split(":")[0])
         if name.startswith("[") and path:
             name = path.pop() + name

@@ -107,7 +107,7 @@ def test_events_hold_no_secret(
         sent = str(server.requests)
     assert SECRET in sent  # the tool was called with it
     assert SECRET not in repr(heard)
-    assert text_of(heard, "bob") == "It is ***, and so is ***."
+    assert text_of(heard, "bob") == 2 * "It is ***, and so is ***."  # asked, and as a member
     called = [e for e in heard if isinstance(e, events.ToolCalled)]
     assert [e.args for e in called] == [{"input": "Is *** right?"}]
     returned = [e for e in heard if isinstance(e, events.ToolReturned)]

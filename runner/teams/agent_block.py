@@ -1,4 +1,4 @@
-"""An agent as a member or a tool: its prompt first, then what was said, the user's input last."""
+"""An agent as a member: its prompt first, then what was said, the user's input last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flowcompose.runner.teams.wording import Wording
 
 
 class AgentBlock:
-    """An agent as a block: a member of a team, or a tool that takes a text.
+    """An agent as a block: a member of a team.
 
     Args:
         agent: Who answers.
@@ -33,7 +33,7 @@ class AgentBlock:
         self.name = agent.name
         self.repeats_input = repeats_input
 
-    def run(self, value: Any, ctx: Context) -> dict[str, Any]:
+    def run(self, value: TurnInput, ctx: Context) -> dict[str, Any]:
         """Answer on the sync path."""
         said: list[BaseMessage] = []
         conversation = Conversation(ctx, ctx.config, Retry())
@@ -41,7 +41,7 @@ class AgentBlock:
             conversation.run(talk(self.agent, self._request(value, ctx), said))
         return self._answer(said, ctx)
 
-    async def arun(self, value: Any, ctx: Context) -> dict[str, Any]:
+    async def arun(self, value: TurnInput, ctx: Context) -> dict[str, Any]:
         """Answer on the async path."""
         said: list[BaseMessage] = []
         conversation = Conversation(ctx, ctx.config, Retry())
@@ -49,9 +49,7 @@ class AgentBlock:
             await conversation.arun(talk(self.agent, self._request(value, ctx), said))
         return self._answer(said, ctx)
 
-    def _request(self, value: Any, ctx: Context) -> list[BaseMessage]:
-        if not isinstance(value, TurnInput):
-            return [*self.agent.system, HumanMessage(str(value))]
+    def _request(self, value: TurnInput, ctx: Context) -> list[BaseMessage]:
         wording = self.agent.wording
         asked = HumanMessage(wording.reveal(value.goal))
         heard = heard_in(ctx, wording, asked if self.repeats_input else None)

@@ -15,6 +15,7 @@ from flowcompose.runner.manifest import Document
 from flowcompose.runner.manifest.kinds.team import MemberSpec, SelectorSpec, TeamSpec
 from flowcompose.runner.teams.agent_block import AgentBlock
 from flowcompose.runner.teams.agent_compiler import AgentCompiler
+from flowcompose.runner.teams.asked import AskedAgent
 from flowcompose.runner.teams.choosers import AgentChooser, Chooser, ModelChooser, ToolChooser
 from flowcompose.runner.teams.plan import TeamPlan, plan_of
 from flowcompose.runner.teams.selecting import SelectingBlock, Selection
@@ -59,7 +60,7 @@ class Compiler(AgentCompiler):
         """Give an agent or a team as a tool has it."""
         if kind == "team":
             return TeamTool(*self.team(name, namespace))
-        return AgentBlock(self.agent(name, namespace))
+        return AskedAgent(self.agent(name, namespace), self.rules)
 
     def _member(self, member: MemberSpec, namespace: str, plan: TeamPlan) -> Block:
         repeats = plan.strategy == "selector" and self.rules.selects_by_tool

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from langchain_core.tools import BaseTool
-from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from flowcompose.core.blocks import Block
 from flowcompose.core.calling import called_by
@@ -17,16 +16,13 @@ from flowcompose.core.context import Context
 from flowcompose.core.pattern import Pattern
 from flowcompose.core.turn_input import TurnInput
 from flowcompose.core.untyped import mapping_of
-from flowcompose.patterns.sequential import sequential
-from flowcompose.patterns.turn_loop.policies import Visibility
-from flowcompose.patterns.turn_loop.roster import RosterEntry
 from flowcompose.runner.teams.agent import Agent
 from flowcompose.runner.teams.agent_block import AgentBlock
+from flowcompose.runner.teams.asked import Saver, alone
 from flowcompose.runner.teams.compiler import Compiler
 from flowcompose.runner.teams.failing import TurnError, failing_as, failure_of, words_of
 from flowcompose.runner.teams.team import Team
 
-Saver = BaseCheckpointSaver[Any] | None
 Target = tuple[Team, Pattern[Any]]
 
 
@@ -44,17 +40,7 @@ def target(compiler: Compiler, kind: str, name: str, namespace: str, saver: Save
         "tool": lambda: ToolBlock(compiler.tool(name, namespace), compiler),
     }
     team = Team(name, f"{namespace}/{name}", kind, compiler.rules)
-    return team, _alone(name, make[kind](), saver)
-
-
-def _alone(name: str, block: Block, saver: Saver) -> Pattern[Any]:
-    """One that works by itself is a team of one: it streams, is kept and resumed like any."""
-    return sequential(
-        name=name,
-        roster=[RosterEntry(name, block=block)],
-        checkpointer=saver,
-        synthesizer_visibility=Visibility(history=False),
-    )
+    return team, alone(name, make[kind](), saver)
 
 
 def _bare(compiler: Compiler, name: str, namespace: str) -> Agent:

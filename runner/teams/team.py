@@ -84,7 +84,7 @@ class Team:
         return Reported(said, self.content(said), None)
 
 
-class _TeamGraph(GraphBlock):
+class TeamGraph(GraphBlock):
     """A team inside of another run: all that it says is kept, also where it fails."""
 
     team: Team
@@ -113,7 +113,7 @@ class _TeamGraph(GraphBlock):
         return {"text": self.team.content(messages), "messages": messages}
 
 
-class TeamBlock(_TeamGraph):
+class TeamBlock(TeamGraph):
     """A team as a member: it hears all that was said around it.
 
     Args:
@@ -137,9 +137,13 @@ class TeamBlock(_TeamGraph):
         return Lasting(value, heard_in(ctx, self.wording, asked))
 
 
-class TeamTool(_TeamGraph, GraphTool):
+class TeamTool(TeamGraph, GraphTool):
     """A team as a tool: it works on what it is asked, and hears nothing else."""
 
     def __init__(self, team: Team, pattern: Pattern[Any]) -> None:
         super().__init__(pattern)
         self.team = team
+
+    def lasting(self, value: Any, ctx: Context) -> Lasting:
+        """Hand over nothing of what was said around the agent that asks."""
+        return Lasting(value, [])
