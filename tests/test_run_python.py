@@ -356,12 +356,12 @@ def test_a_timeout_leaves_the_run_and_keeps_what_was_said() -> None:
     )
     told = json.loads(ended.stdout)
     assert (ended.returncode, told["phase"]) == (1, "error")
-    assert told["responses"][0]["error"] == "timed out after 1 s; see --timeout"
+    assert told["responses"][0]["error"] == "pattern 'panel' timed out after 1 s (--timeout)"
     assert [m["name"] for m in told["responses"][0]["raw"]] == ["ann"]
     assert told["stop"] == {
         "reason": "cancelled",
         "by": "timeout",
-        "detail": "timed out after 1 s; see --timeout",
+        "detail": "pattern 'panel' timed out after 1 s (--timeout)",
     }
 
 

@@ -26,6 +26,7 @@ def conclude(
     work: Callable[[], Told],
     *,
     wants_json: bool,
+    quiet: bool = False,
     query: str | None = None,
     api_key: str | None = None,
     base_url: str | None = None,
@@ -35,13 +36,14 @@ def conclude(
     Args:
         work: What the command does.
         wants_json: Whether its answer is to be printed, and nothing else.
+        quiet: Whether warnings are left out.
         query: What is told of it where it comes to nothing.
         api_key: The one that was given, which must not be shown.
         base_url: The endpoint that was given, which may hold a secret.
     """
     try:
         with ending_as_ctrl_c(), alone_on_stdout(wants_json) as output:
-            told = _told(work, query, Redactor(known_keys(api_key, base_url)))
+            told = _told(work, query, Redactor(known_keys(api_key, base_url)), quiet=quiet)
             with held_off():
                 if wants_json:
                     say(json.dumps(told.report, ensure_ascii=False), output)
@@ -53,12 +55,15 @@ def conclude(
     return told.code
 
 
-def _told(work: Callable[[], Told], query: str | None, redactor: Redactor) -> Told:
+def _told(work: Callable[[], Told], query: str | None, redactor: Redactor, *, quiet: bool) -> Told:
     try:
         return work()
     except UnusableError as error:
         for each in error.found:
-            mark = "warning: " if each.severity == "warning" else ""
+            is_warning = each.severity == "warning"
+            if is_warning and quiet:
+                continue
+            mark = "warning: " if is_warning else ""
             complain(redactor.clean(clean(f"{mark}{each}")))
         told = told_of_unusable(error)
         return Told(told.code, redactor.clean_json(told.report, numbers=False))

@@ -80,7 +80,8 @@ def resume(
         with chdir(_folder(known.asked)):
             return Run(asked, manner, kept).go_on(known, answer or ())
 
-    raise typer.Exit(conclude(work, wants_json=json, api_key=api_key, base_url=base_url))
+    known = {"api_key": api_key, "base_url": base_url}
+    raise typer.Exit(conclude(work, wants_json=json, quiet=quiet, **known))
 
 
 def _find(file: RunFile, thread: str) -> KeptRun:

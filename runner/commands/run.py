@@ -99,8 +99,8 @@ def run(
         )
         return Run(asked, manner, _kept(checkpoint, thread)).begin()
 
-    code = conclude(work, wants_json=json, query=query, api_key=api_key, base_url=base_url)
-    raise typer.Exit(code)
+    known = {"query": query, "api_key": api_key, "base_url": base_url}
+    raise typer.Exit(conclude(work, wants_json=json, quiet=quiet, **known))
 
 
 def _input(text: str | None, file: str | None) -> str | None:

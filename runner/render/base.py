@@ -8,8 +8,9 @@ from typing import Any, Self
 from flowcompose.core import events
 from flowcompose.core.events import Event
 from flowcompose.core.results import Result
+from flowcompose.resources.usage import Usage
 from flowcompose.runner.render.counter import Counter
-from flowcompose.runner.render.words import clean, place
+from flowcompose.runner.render.words import clean, is_new, place, words_of
 
 
 class Renderer(ABC):
@@ -58,7 +59,7 @@ class Renderer(ABC):
                 wait = f"trying again in {event.wait:.1f} s"
                 self.drop(name, f"{name}: {wait}: {clean(event.reason)}")
             case events.TurnCompleted():
-                self.close(name, clean(event.contribution.text))
+                self.close(name, clean(words_of(event.contribution)))
             case events.TurnFailed():
                 self.abandon(name)
                 self._failure = name, clean(event.error)
@@ -71,14 +72,24 @@ class Renderer(ABC):
             case _:  # a decision without a wait, or what a block sends to its own program
                 pass
 
-    def broke_off(self, how: str, result: Result[Any] | None = None) -> None:
+    def broke_off(self, how: str, left: Result[Any], usage: Usage | None = None) -> None:
         """Tell what there is of a run that did not come to its end.
 
         Args:
             how: `interrupted` or `failed`.
-            result: What the error carries, which counts failed turns too.
+            left: What was seen of it.
+            usage: What an error knows of the cost: that of failed turns, too.
         """
-        self.end(how, self._counter.so_far(result))
+        counted = left if usage is None else left.model_copy(update={"usage": usage})
+        self.end(how, self._counter.so_far(counted))
+
+    def is_new(self, result: Result[Any]) -> bool:
+        """Say whether the deliverable is yet to be shown."""
+        return is_new(result, heard=self._counter.contributions > 0)
+
+    def spent(self, result: Result[Any]) -> tuple[str, ...]:
+        """What a run took."""
+        return self._counter.spent(result)
 
     @abstractmethod
     def __exit__(self, *error: object) -> None:

@@ -24,8 +24,8 @@ class Counter:
         self._began = time.monotonic()
         self._turn = 0
         self._round = 0
-        self._finished_rounds = 0
-        self._contributions = 0
+        self.contributions = 0
+        """Those of the run's own members that were heard."""
         self._used = Tokens()
 
     @property
@@ -47,16 +47,22 @@ class Counter:
         )
         return tuple(filter(None, facts))
 
-    def so_far(self, result: Result[Any] | None) -> tuple[str, ...]:
-        """Give what there is of a run that did not come to its end.
+    def spent(self, result: Result[Any]) -> tuple[str, ...]:
+        """Give what a run took."""
+        rounds = self._rounds(result, "round")
+        return *rounds, count(result.turns, "turn"), *self._cost(result)
 
-        Args:
-            result: What its error carries, which counts failed turns too.
-        """
-        number = len(result.contributions) if result else self._contributions
-        rounds = count(result.rounds if result else self._finished_rounds, "finished round")
-        used = tokens(result.usage if result else self._used)
-        return f"{count(number, 'contribution')} so far", rounds, used, f"{self.seconds:.1f} s"
+    def so_far(self, left: Result[Any]) -> tuple[str, ...]:
+        """Give what there is of a run that did not come to its end."""
+        said = f"{count(len(left.contributions), 'contribution')} so far"
+        return said, *self._rounds(left, "finished round"), *self._cost(left)
+
+    def _rounds(self, result: Result[Any], noun: str) -> tuple[str, ...]:
+        """Some patterns have none."""
+        return (count(result.rounds, noun),) if self._round or result.rounds else ()
+
+    def _cost(self, result: Result[Any]) -> tuple[str, ...]:
+        return tokens(result.usage), f"{self.seconds:.1f} s"
 
     def feed(self, event: Event) -> None:
         """Take in what happened."""
@@ -64,14 +70,13 @@ class Counter:
             return  # the outer member's own event counts it
         match event:
             case events.RoundStarted():
-                self._finished_rounds, self._round = event.round - 1, event.round
+                self._round = event.round
             case events.TurnStarted():
                 self._turn = max(self._turn, event.turn)
             case events.TurnCompleted():
-                self._contributions += 1
+                self.contributions += 1
                 self._used += event.usage
             case events.CritiqueAdded():
-                self._finished_rounds = event.critique.round
                 self._used += event.usage
             case _:
                 pass

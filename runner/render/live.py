@@ -14,7 +14,7 @@ from flowcompose.core.results import Result
 from flowcompose.runner.render.base import Renderer
 from flowcompose.runner.render.output import deliverable
 from flowcompose.runner.render.region import Region, below, marked, measured, titled
-from flowcompose.runner.render.words import call, clean, is_new, spent, why
+from flowcompose.runner.render.words import call, clean, why
 from flowcompose.runner.unwritable import UnwritableError, writing
 
 _HUES = ("cyan", "magenta", "green", "yellow", "blue", "bright_red", "bright_cyan")
@@ -116,9 +116,9 @@ class LiveRenderer(Renderer):
     def finish(self, result: Result[Any]) -> None:
         """Show the deliverable, and why the run ended."""
         self._region.texts.clear()
-        if is_new(result):
+        if self.is_new(result):
             self._print(Text(), deliverable(result.output))
-        self.end("stopped", (why(result), *spent(result, self.seconds)))
+        self.end("stopped", (why(result), *self.spent(result)))
 
     def end(self, how: str, facts: tuple[str, ...]) -> None:
         """Show the last line."""

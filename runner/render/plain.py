@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from flowcompose.core import events
 from flowcompose.core.results import Result
 from flowcompose.runner.render.base import Renderer
-from flowcompose.runner.render.words import as_data, call, clean, is_new, spent, title_of, why
+from flowcompose.runner.render.words import as_data, call, clean, title_of, why
 from flowcompose.runner.unwritable import UnwritableError, writing
 
 _OFTEN = 30.0
@@ -114,11 +114,11 @@ class PlainRenderer(Renderer):
     def finish(self, result: Result[Any]) -> None:
         """Show the deliverable field by field, and why the run ended."""
         self._saying.clear()
-        if is_new(result):
+        if self.is_new(result):
             self._write(f"== {title_of(result.output)}")
             for path, value in _leaves("", as_data(result.output)):
                 self._lines(path or "output", value)
-        self.end(f"stopped: {why(result)}", spent(result, self.seconds))
+        self.end(f"stopped: {why(result)}", self.spent(result))
 
     def end(self, how: str, facts: tuple[str, ...]) -> None:
         """Show the last line."""

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from flowcompose.core.events import Event
 from flowcompose.core.results import Result
+from flowcompose.resources.usage import Usage
 
 
 class SilentRenderer:
@@ -23,5 +24,5 @@ class SilentRenderer:
     def note(self, about: str, said: str) -> None:
         """Show nothing."""
 
-    def broke_off(self, how: str, result: Result[Any] | None = None) -> None:
+    def broke_off(self, how: str, left: Result[Any], usage: Usage | None = None) -> None:
         """Show nothing."""

@@ -10,7 +10,9 @@ from pydantic import BaseModel
 
 from flowcompose.core.events import ToolCalled
 from flowcompose.core.results import Result
+from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.patterns.turn_loop.shape import RoundRobinFinalShape
+from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.usage import Tokens
 from flowcompose.runner.texts import whole
 
@@ -34,6 +36,18 @@ def call(event: ToolCalled) -> str:
     return clean(f"{event.tool}({', '.join(args)})")
 
 
+def words_of(said: Contribution) -> str:
+    """What somebody said; of a model that refused to, the refusal."""
+    return refusal_in((mapping_of(said.data) or {}).get("messages")) or said.text
+
+
+def refusal_in(messages: Any) -> str:
+    """Give the refusal in which messages in OpenAI's form end, marked as one; else nothing."""
+    last = mapping_of((items_of(messages) or [None])[-1]) or {}
+    refusal = None if last.get("content") else last.get("refusal")
+    return f"[refused] {refusal}" if refusal else ""
+
+
 def count(number: int, noun: str) -> str:
     """`1 turn`, `2 turns`, `1,234 tokens`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -52,19 +66,16 @@ def why(result: Result[Any]) -> str:
     return clean(f"{stop.reason}{by}{f' ({stop.detail})' if stop.detail else ''}")
 
 
-def spent(result: Result[Any], seconds: float) -> tuple[str, ...]:
-    """What a run took."""
-    return (
-        count(result.rounds, "round"),
-        count(result.turns, "turn"),
-        tokens(result.usage),
-        f"{seconds:.1f} s",
-    )
+def is_new(result: Result[Any], *, heard: bool) -> bool:
+    """Say whether the deliverable is something that the transcript did not show.
 
-
-def is_new(result: Result[Any]) -> bool:
-    """Say whether the deliverable is something that the transcript did not show."""
-    said = result.contributions[-1].text.strip() if result.contributions else None
+    Args:
+        result: What the run gave.
+        heard: Whether anybody spoke before our eyes; who resumes a finished run hears nobody.
+    """
+    if result.contributions and not heard:
+        return result.output not in (None, "")
+    said = words_of(result.contributions[-1]).strip() if result.contributions else None
     output = result.output
     if isinstance(output, str):
         return output.strip() != said

@@ -10,7 +10,7 @@ from typing import Any
 
 from flowcompose.core.results import Stop
 from flowcompose.runner.asked import Asked
-from flowcompose.runner.render.words import clean
+from flowcompose.runner.render.words import clean, refusal_in
 from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.runs.event_file import EventFile
 from flowcompose.runner.runs.keeping import Kept, nodes_of
@@ -25,6 +25,7 @@ from flowcompose.runner.threads.kept_run import KeptRun, Target
 from flowcompose.runner.unusable import UnusableError
 from flowcompose.runner.unwritable import UnwritableError
 
+_CANCELED = "Query {!r} is not run: it says cancel: true"
 _NOT_NOTED = "how far the run got is in its checkpoints, but `threads` may not show it"
 
 
@@ -44,6 +45,7 @@ class Run:
         """
         with self._source() as source:
             if source.canceled:
+                self.manner.complain(_CANCELED.format(source.query))
                 return replace(self, kept=None)._tell(source, list(map(_canceled, source.jobs)))
             if self.kept is None:
                 return self._perform(source, Performance(self.manner))
@@ -118,7 +120,7 @@ class Run:
                 self.manner.complain(each.answer.error)
             for question in each.questions:
                 self.manner.complain(_asks(question))
-        said = [each.answer.content for each in ended if not each.answer.error]
+        said = [_answer_of(each.answer) for each in ended if not each.answer.error]
         if self.manner.quiet and not self.manner.json and any(said):
             say("\n".join(filter(None, said)))
         questions = sum(len(each.questions) for each in ended)
@@ -151,6 +153,11 @@ def _changed(known: KeptRun, before: Target, name: str, gone: Sequence[str]) -> 
 def _asks(question: Any) -> str:
     said = question if isinstance(question, str) else json.dumps(question, ensure_ascii=False)
     return f"the run waits for an answer: {clean(said)}"
+
+
+def _answer_of(answer: Answer) -> str:
+    """The answer alone; of a model that refused to give one, the refusal."""
+    return answer.content or clean(refusal_in(answer.raw))
 
 
 def _own_thread(ended: Sequence[Ended]) -> str | None:

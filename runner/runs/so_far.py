@@ -11,6 +11,9 @@ from flowcompose.resources.contributions import Contribution
 from flowcompose.resources.critiques import RefereeCritique
 from flowcompose.resources.usage import Tokens, Usage
 
+_AFTER_ROUNDS = ("completed", "max_rounds")
+"""Why it is at the end of a round that nobody speaks any more."""
+
 
 class SoFar:
     """Gathers from events what the result would hold; feed it every event.
@@ -23,6 +26,7 @@ class SoFar:
         usage = before.usage if before else Usage()
         self.turns = before.turns if before else 0
         self._rounds = before.rounds if before else 0
+        self._round = 0
         self._said: list[Contribution] = list(before.contributions) if before else []
         self._critiques: list[RefereeCritique] = list(before.referee_critiques) if before else []
         self._by_member = dict(usage.by_member)
@@ -42,7 +46,9 @@ class SoFar:
             case events.TurnFailed():
                 self._failed(event)
             case events.RoundStarted() if not event.path:
-                self._rounds = event.round - 1
+                self._rounds, self._round = event.round - 1, event.round
+            case events.RunStopped() if not event.path and event.stop.reason in _AFTER_ROUNDS:
+                self._rounds = max(self._rounds, self._round)
             case events.CritiqueAdded() if not event.path:
                 self._rounds = event.critique.round
                 self._critiques.append(event.critique)

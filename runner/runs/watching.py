@@ -13,6 +13,7 @@ from flowcompose.core.events import Event
 from flowcompose.core.results import Result, Stop
 from flowcompose.runner.explain import explain
 from flowcompose.runner.follow import OverdueError, follow
+from flowcompose.runner.render.words import refusal_in
 from flowcompose.runner.runs.ended import Ended
 from flowcompose.runner.runs.event_file import EventFile, plain
 from flowcompose.runner.runs.following import Following
@@ -57,7 +58,7 @@ class Watch:
             left = self._broke_off("interrupted", Stop(reason="cancelled"))
             return Ended(self._job.failure(error, left), broke=error)
         except OverdueError:
-            said = f"timed out after {seconds:g} s; see --timeout"
+            said = self._overdue(seconds or 0)
             stop = Stop(reason="cancelled", by="timeout", detail=said)
             left = self._broke_off("timed out", stop)
             return Ended(self._job.failure(RunError(said, result=left)))
@@ -71,7 +72,8 @@ class Watch:
     def failed(self, error: BaseException) -> Ended:
         """Tell what is left of a run that raised."""
         told = self._told(error)
-        self._renderer.broke_off("failed", told.result)
+        left = self.so_far.result(Stop(reason="failed"))
+        self._renderer.broke_off("failed", left, told.result.usage if told.result else None)
         return Ended(self._job.failure(told, told.result))
 
     def _follow(self, following: Following, until: float | None) -> Result[Any]:
@@ -97,13 +99,21 @@ class Watch:
         """Of a team the answer is what it says; its output are all of its messages."""
         if not isinstance(event, events.RunCompleted) or self._job.era is None:
             return event
-        output = self._job.answer(event.result).content
+        answer = self._job.answer(event.result)
+        output = answer.content or refusal_in(answer.raw)
         return replace(event, result=event.result.model_copy(update={"output": output}))
 
     def _broke_off(self, how: str, stop: Stop) -> Result[Any]:
         left = self.so_far.result(stop)
         self._renderer.broke_off(how, left)
         return left
+
+    def _overdue(self, seconds: float) -> str:
+        """Say whose time was too short: a Query has one, too."""
+        job = self._job
+        of_query = seconds == job.timeout
+        whose = "the timeout of the Query; --timeout overrides it" if of_query else "--timeout"
+        return f"{job.target_type} {job.target!r} timed out after {seconds:g} s ({whose})"
 
     def _told(self, error: BaseException) -> RunError:
         """Documents have words of their own for what failed; of Python we tell the person."""
