@@ -972,7 +972,7 @@ def test_what_does_not_fit_does_not_hide_what_is_wrong_with_the_rest() -> None:
         (f"{ARK}\nkind: Team\nmetadata: {{}}", "3: metadata.name: 'name' is required: a string"),
         (
             f"{ARK}\nkind: Team\nmetadata: {{name: 3}}",
-            "3: metadata.name: must be a string, not a number (3)",
+            "3: metadata.name: must be a string, not a number (3): put it in quotes",
         ),
         (
             f"{ARK}\nkind: Team\nmetadata: {{name: t, labels: {{a: 1}}}}",

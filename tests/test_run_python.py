@@ -210,7 +210,7 @@ def test_a_key_of_the_environment_is_in_no_output_and_no_event(
     [
         ("review.py:nobody", "review.py", "there is no 'nobody' in it; it has review.py:panel"),
         ("review.py", "review.py", "name an object in it; it has review.py:panel (Pattern), "),
-        ("review.py:not_one", "review.py", "'not_one' is a int, not a Pattern or Flow; it has"),
+        ("review.py:not_one", "review.py", "'not_one' is an int, not a Pattern or Flow; it has"),
         ("review.py:Speaker", "review.py", "'Speaker' is a class, not a Pattern or Flow"),
         ("review.py:needs", "review.py", "cannot be called without arguments"),
         ("review:os", "review", "'os' is a module"),

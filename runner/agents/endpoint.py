@@ -94,7 +94,7 @@ class _Choice:
 
     def _of_command_line(self, base_url: str) -> Place:
         if problem := problem_of_url(base_url):
-            raise DefinitionError("--base-url", [problem])
+            raise DefinitionError("the model", [f"--base-url: {problem}"])
         key = self.endpoint.api_key or os.environ.get("OPENAI_API_KEY") or NO_KEY
         model = self.endpoint.model or self.declared.model or _DEFAULT_MODEL
         return self._place(base_url, model, key)
@@ -106,7 +106,7 @@ class _Choice:
             raise self._error([lacking])
         base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
         if problem := problem_of_url(base_url):
-            raise DefinitionError("OPENAI_BASE_URL", [problem])
+            raise DefinitionError("the model", [f"OPENAI_BASE_URL: {problem}"])
         of_document = self.declared.model if self.declared.is_openai_like else None
         return self._place(base_url, self.endpoint.model or of_document or _DEFAULT_MODEL, key)
 

@@ -23,6 +23,7 @@ class Findings:
         self._broken: set[int] = set()
         self._doubtful: set[int] = set()
         self._unread: set[tuple[int, Path]] = set()
+        self._answered: set[ManifestProblem] = set()
         self._above: set[tuple[int, Path]] = set()
 
     @property
@@ -33,6 +34,11 @@ class Findings:
         return tuple(
             sorted(self._problems, key=lambda each: (order.get(each.file, last), each.line or 0))
         )
+
+    @property
+    def answered(self) -> frozenset[ManifestProblem]:
+        """Those that are none where the command line says which model is asked."""
+        return frozenset(self._answered)
 
     def read(self, file: str) -> None:
         """Note that a file is read now: its problems stand before those of later files."""
@@ -46,10 +52,12 @@ class Findings:
         """Tell whether a warning was found in a document that is an error under `--strict`."""
         return document.key in self._doubtful
 
-    def add(self, problem: ManifestProblem) -> None:
-        """Note a problem of a file."""
+    def add(self, problem: ManifestProblem) -> ManifestProblem:
+        """Note a problem of a file, and give it as it is noted."""
         message, path = printable(problem.message), printable(problem.path)
-        self._problems[replace(problem, message=message, path=path)] = None
+        noted = replace(problem, message=message, path=path)
+        self._problems[noted] = None
+        return noted
 
     def unread(self, document: Document, path: Path, message: str) -> None:
         """Note a field whose value cannot be taken; what is said of it later is left out."""
@@ -61,7 +69,15 @@ class Findings:
         """Note what keeps a document from being run."""
         self._say(document, path, message, "error", stays=False)
 
-    def warning(self, document: Document, path: Path, message: str, *, stays: bool = False) -> None:
+    def warning(
+        self,
+        document: Document,
+        path: Path,
+        message: str,
+        *,
+        stays: bool = False,
+        of_model: bool = False,
+    ) -> None:
         """Note what a document runs without, or otherwise than it may mean.
 
         Args:
@@ -69,14 +85,18 @@ class Findings:
             path: Where in it.
             message: What it is.
             stays: Whether it is no error under `--strict` either.
+            of_model: Whether it is none where the command line says which model is asked.
         """
-        self._say(document, path, message, "warning", stays=stays)
+        noted = self._say(document, path, message, "warning", stays=stays)
+        if of_model and noted is not None:
+            self._answered.add(noted)
 
     def _say(
         self, document: Document, path: Path, message: str, severity: Severity, *, stays: bool
-    ) -> None:
-        if not self._is_unread(document, path):
-            self._note(document, path, message, severity, stays=stays)
+    ) -> ManifestProblem | None:
+        if self._is_unread(document, path):
+            return None
+        return self._note(document, path, message, severity, stays=stays)
 
     def _is_unread(self, document: Document, path: Path) -> bool:
         """Tell whether a field could not be read, or something in it, or that which it is in."""
@@ -86,13 +106,14 @@ class Findings:
 
     def _note(
         self, document: Document, path: Path, message: str, severity: Severity, *, stays: bool
-    ) -> None:
+    ) -> ManifestProblem:
         line = document.line_at(path)
-        self.add(ManifestProblem(message, document.file, line, said(path), severity, stays))
+        noted = self.add(ManifestProblem(message, document.file, line, said(path), severity, stays))
         if severity == "error":
             self._broken.add(document.key)
         elif not stays:
             self._doubtful.add(document.key)
+        return noted
 
 
 def _prefixes(path: Path) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from flowcompose.runner.manifest.documents import DEFAULT_NAMESPACE, KINDS, SPECS
 from flowcompose.runner.manifest.marks import Path
-from flowcompose.runner.manifest.sentences import described
+from flowcompose.runner.manifest.sentences import described, is_plain
 from flowcompose.runner.manifest.shapes import is_mapping
 from flowcompose.runner.manifest.templates import is_placeholder
 
@@ -102,4 +102,5 @@ def _texts(value: object, path: Path, errors: list[Found]) -> Mapping[str, str]:
 def _needed(value: object, name: str, wanted: str) -> str:
     if value is None or value == "":
         return f"{name!r} is required: {wanted}"
-    return f"must be {wanted}, not {described(value)}"
+    hint = ": put it in quotes" if wanted == "a string" and is_plain(value) else ""
+    return f"must be {wanted}, not {described(value)}{hint}"

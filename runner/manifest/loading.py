@@ -80,7 +80,8 @@ def _manifest(read_from: Iterable[Source], compat: Compat) -> Manifest:
     era = era_of(loaded.documents, compat)
     check(loaded, era, work.findings)
     final = Loaded(_marked(loaded.documents, work.findings))
-    return Manifest(era, final, work.findings.problems, tuple(work.notices))
+    found = work.findings
+    return Manifest(era, final, found.problems, tuple(work.notices), found.answered)
 
 
 def _take(text: str, source: Source, work: _Work) -> None:

@@ -33,6 +33,8 @@ class Manifest:
     """Errors and warnings, as they stand in the files."""
     notices: tuple[str, ...]
     """What was passed over, and is no problem."""
+    answered: frozenset[ManifestProblem] = field(default=frozenset(), repr=False)
+    """Those problems that are none where the command line says which model is asked."""
 
     @property
     def documents(self) -> tuple[Document, ...]:

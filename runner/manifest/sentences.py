@@ -41,7 +41,7 @@ def sentence(error: ErrorDetails, path: Path) -> str:
     if wanted is None:
         return error["msg"]
     value: object = error["input"]
-    hint = ": put it in quotes" if kind == "string_type" and _is_plain(value) else ""
+    hint = ": put it in quotes" if kind == "string_type" and is_plain(value) else ""
     return f"must be {wanted}, not {described(value, quoted=not is_hidden(path))}{hint}"
 
 
@@ -87,5 +87,6 @@ def _noun(value: object) -> str:
     return "a string" if isinstance(value, str) else "a number"
 
 
-def _is_plain(value: object) -> bool:
+def is_plain(value: object) -> bool:
+    """Tell whether quotes would make a string of what stands there."""
     return isinstance(value, (bool, int, float))

@@ -54,14 +54,18 @@ def _made(reference: Reference, found: Any) -> Any:
 
 def _no_pattern(name: str, found: Any, made: Any) -> str:
     if made is not found:
-        return f"{name}() gave a {type(made).__name__}, not a Pattern or Flow"
+        return f"{name}() gave {_with_article(type(made).__name__)}, not a Pattern or Flow"
     if inspect.isfunction(found):
         return f"{name!r} is a function that cannot be called without arguments, or is async"
-    return f"{name!r} is a {_kind(found)}, not a Pattern or Flow"
+    return f"{name!r} is {_with_article(_kind(found))}, not a Pattern or Flow"
 
 
 def _kind(found: Any) -> str:
     return "class" if isinstance(found, type) else type(found).__name__
+
+
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def _unfit(reference: Reference, module: ModuleType, problem: str) -> UnusableError:

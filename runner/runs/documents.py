@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from flowcompose.core.errors import DefinitionError
+from flowcompose.core.errors import DefinitionError, ManifestProblem
 from flowcompose.runner.manifest import Compat, Manifest, load
 from flowcompose.runner.unusable import UnusableError
 
@@ -31,8 +31,22 @@ def unusable_documents(manifest: Manifest, error: DefinitionError | None = None)
     """
     found = UnusableError.of(error).found if error is not None else ()
     known = [each for each in manifest.problems if each not in found]
-    documents = documents_json(manifest)
+    broken = {holder for each in found if (holder := _holder(manifest, each)) is not None}
+    documents = [
+        each if index not in broken else {**each, "ok": False}
+        for index, each in enumerate(documents_json(manifest))
+    ]
     return UnusableError(*found, *known, era=manifest.era, documents=documents)
+
+
+def _holder(manifest: Manifest, problem: ManifestProblem) -> int | None:
+    """Say which document a problem is of: the last one that begins before it."""
+    before = [
+        (each.line, index)
+        for index, each in enumerate(manifest.documents)
+        if each.file == problem.file and problem.line is not None and each.line <= problem.line
+    ]
+    return max(before)[1] if before else None
 
 
 def read_documents(paths: Sequence[str], compat: str) -> Manifest:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from flowcompose.core.errors import DefinitionError
+from flowcompose.core.errors import DefinitionError, ManifestProblem
 from flowcompose.runner.agents.endpoint import Endpoint
 from flowcompose.runner.asked import Asked
 from flowcompose.runner.manifest import Manifest, QuerySpec
@@ -68,11 +68,17 @@ def _of_documents(asked: Asked, checkpointer: Checkpointer) -> Source:
         )
     except DefinitionError as error:
         raise unusable_documents(manifest, error) from None
-    told = [f"warning: {each}" for each in manifest.warnings]
+    told = [f"warning: {each}" for each in _warnings(manifest, asked)]
     said = map(jobs[0].redactor.clean, (*told, *(f"notice: {each}" for each in manifest.notices)))
     files = sorted({Path(each.file) for each in manifest.documents})
     canceled = _is_canceled(manifest, jobs[0].query)
     return Source(tuple(jobs), manifest.era, tuple(said), _digest(files), canceled)
+
+
+def _warnings(manifest: Manifest, asked: Asked) -> list[ManifestProblem]:
+    """Give what is to be warned of: nothing of models that the command line has answered."""
+    answers = (asked.base_url, asked.model, asked.api_key) != (None, None, None)
+    return [each for each in manifest.warnings if not (answers and each in manifest.answered)]
 
 
 def _is_canceled(manifest: Manifest, query: str | None) -> bool:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from flowcompose.core.errors import FlowComposeError, MaxTurnsReached, RunError
 from flowcompose.core.explain import explain, explain_fields
+from flowcompose.core.untyped import unchecked
 from flowcompose.runner.agents.scrubbing import scrub
 from flowcompose.runner.secrets import Redactor
 from flowcompose.runner.teams.messages import Message, of_contributions
@@ -37,7 +38,16 @@ def words_of(error: Exception, tool: str = "") -> str:
         return explain_fields(error)
     is_plain = isinstance(error, ToolException) or type(error) in (RuntimeError, ValueError)
     text = str(error) if is_plain else ""
-    return text.removeprefix(f"{tool}: ") or explain(error)
+    return text.removeprefix(f"{tool}: ") or _told(error)
+
+
+def _told(error: Exception) -> str:
+    """Name the server too that was not reached, but no path of it: that may be a secret."""
+    told = explain(error)
+    if not any(each.__name__ == "APIConnectionError" for each in type(error).__mro__):
+        return told
+    url = unchecked(error).request.url
+    return f"{told.rstrip('.')} ({url.scheme}://{url.netloc.decode()})"
 
 
 def failure_of(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 
-from flowcompose.core.errors import DefinitionError
+from flowcompose.core.errors import DefinitionError, ManifestError, ManifestProblem
 from flowcompose.runner.manifest import Document, Manifest, fill, seconds
 from flowcompose.runner.manifest.durations import DEFAULT_TIMEOUT
 from flowcompose.runner.manifest.kinds.query import QuerySpec
+from flowcompose.runner.manifest.marks import said
+from flowcompose.runner.manifest.sentences import printable
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,15 @@ def of_query(manifest: Manifest, name: str | None) -> Question:
         name: Which one; None for the only one.
 
     Raises:
-        DefinitionError: There is no such Query, or there is a choice; or what it asks with a
-            parameter is nowhere.
+        DefinitionError: There is no such Query, or there is a choice.
+        ManifestError: A parameter of what it asks is nowhere.
     """
     document = _query(manifest, name)
     spec = document.spec
     if not isinstance(spec, QuerySpec):
         raise TypeError(document)
-    if lacks := manifest.lacks_of(spec.parameters, namespace=document.namespace):
-        raise DefinitionError(f"Query {document.name!r}", lacks)
+    if lacks := list(_lacks(manifest, document, spec)):
+        raise ManifestError(f"Query {document.name!r}", lacks)
     parameters = manifest.parameters_of(spec.parameters, namespace=document.namespace)
     text, before = _input(spec, parameters)
     targets = [(str(each.type), each.name) for each in manifest.targets_of(document)]
@@ -57,6 +59,15 @@ def of_query(manifest: Manifest, name: str | None) -> Question:
         document.name,
         seconds(spec.timeout or DEFAULT_TIMEOUT),
     )
+
+
+def _lacks(manifest: Manifest, query: Document, spec: QuerySpec) -> Iterator[ManifestProblem]:
+    for index, parameter in enumerate(spec.parameters):
+        path = ("spec", "parameters", index)
+        line = query.line_at(path)
+        for lack in manifest.lacks_of([parameter], namespace=query.namespace):
+            message = f"Query {query.name!r}: {lack}"
+            yield ManifestProblem(printable(message), query.file, line, said(path))
 
 
 def of_team(manifest: Manifest, name: str, text: str) -> Question:

@@ -39,7 +39,9 @@ def _check_model(context: Context, agent: Document, spec: AgentSpec) -> None:
         context.error(agent, ("spec", "modelRef"), several)
     elif not context.found("Model", "default", agent, ("spec", "modelRef")):
         message = "no model specified for agent and no 'default' model found in namespace"
-        context.elsewhere(agent, ("spec", "modelRef"), f"{message} '{agent.namespace}'")
+        context.elsewhere(
+            agent, ("spec", "modelRef"), f"{message} '{agent.namespace}'", of_model=True
+        )
 
 
 def _check_reference(context: Context, agent: Document, ref: ModelRef) -> None:
@@ -50,4 +52,4 @@ def _check_reference(context: Context, agent: Document, ref: ModelRef) -> None:
         context.error(agent, path, several)
     elif not context.found("Model", ref.name, referrer, path):
         message = f"model {ref.name} not found in namespace {referrer.namespace}"
-        context.elsewhere(agent, path, message)
+        context.elsewhere(agent, path, message, of_model=True)

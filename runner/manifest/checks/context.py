@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from flowcompose.runner.manifest.documents import DEFAULT_NAMESPACE, Document
@@ -11,6 +13,7 @@ from flowcompose.runner.manifest.eras import Era
 from flowcompose.runner.manifest.findings import Findings
 from flowcompose.runner.manifest.loaded import Loaded
 from flowcompose.runner.manifest.marks import Path
+from flowcompose.runner.manifest.shapes import is_list, is_mapping
 
 GUESSES: Final = 100
 """How many wrong names are compared with how many right ones: it takes its time."""
@@ -33,9 +36,22 @@ class Context:
         """Note what it runs without, or otherwise than it may mean."""
         self.findings.warning(document, path, message)
 
-    def elsewhere(self, document: Document, path: Path, message: str) -> None:
+    def elsewhere(
+        self, document: Document, path: Path, message: str, *, of_model: bool = False
+    ) -> None:
         """Note what the command line may supply, or only a cluster has: no error if strict."""
-        self.findings.warning(document, path, message, stays=True)
+        of_model = of_model or document.kind == "Model"
+        self.findings.warning(document, path, message, stays=True, of_model=of_model)
+
+    def placeholder(self, document: Document, path: Path, message: str, *, of_model: bool) -> None:
+        """Note a value that was never put in."""
+        self.findings.warning(document, path, message, of_model=of_model)
+
+    @cached_property
+    def secrets_of_others(self) -> frozenset[str]:
+        """The names of the Secrets that other documents than Models read."""
+        others = (each.raw for each in self.loaded.documents if each.kind != "Model")
+        return frozenset(_secrets_in(list(others)))
 
     def find(self, kind: str, name: str, referrer: Document) -> Document | None:
         """Find a document that another one names."""
@@ -80,6 +96,18 @@ class Context:
             self._guesses[kind, name] = close[0] if close else ""
         guess = self._guesses.get((kind, name))
         return f": did you mean '{guess}'?" if guess else ""
+
+
+def _secrets_in(value: object) -> Iterator[str]:
+    """Name the Secrets that are read anywhere in a value."""
+    if is_list(value):
+        for each in value:
+            yield from _secrets_in(each)
+    elif is_mapping(value):
+        ref = value.get("secretKeyRef")
+        if is_mapping(ref):
+            yield str(ref.get("name"))
+        yield from _secrets_in(list(value.values()))
 
 
 def _all_of(names: list[str]) -> str:

@@ -38,7 +38,7 @@ def check_model(context: Context, model: Document, spec: ModelSpec) -> None:
     provider = str(spec.provider)
     if provider not in _CALLED:
         message = f"{provider} models are not called here: give --base-url"
-        context.warning(model, ("spec",), message)
+        context.elsewhere(model, ("spec",), message)
     if spec.endpoint is None:
         message = f"{provider} configuration is required for {provider} model type"
         context.error(model, ("spec", "config"), message)

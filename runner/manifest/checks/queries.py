@@ -66,8 +66,11 @@ def _check_target(
     elif missing := context.missing(kind, target.name, query, (*path, "name")):
         # A model may come from the command line.
         is_open = kind == "Model" and not context.ambiguous(kind, target.name, query)
-        note = context.elsewhere if is_open else context.error
-        note(query, (*path, "name"), f"{which} references {target.type}: {missing}")
+        message = f"{which} references {target.type}: {missing}"
+        if is_open:
+            context.elsewhere(query, (*path, "name"), message, of_model=True)
+        else:
+            context.error(query, (*path, "name"), message)
 
 
 def _check_selector(context: Context, query: Document, spec: QuerySpec) -> None:

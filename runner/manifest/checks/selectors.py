@@ -30,7 +30,7 @@ def _check_model(context: Context, team: Document, selector: SelectorSpec) -> No
         context.error(team, path, several)
     elif not context.found("Model", name, team, path):
         message = f"selector model {name} not found in namespace {team.namespace}"
-        context.elsewhere(team, path, message)
+        context.elsewhere(team, path, message, of_model=True)
 
 
 def _check_agent(context: Context, team: Document, selector: SelectorSpec) -> None:

@@ -40,7 +40,8 @@ def check_no_placeholder(
     """Note a value that was never put in; it is not quoted, for it might be a secret after all."""
     if source.value and is_placeholder(source.value):
         message = f"is only a placeholder: {instead}"
-        context.warning(document, (*path, "value"), f"{path[-1]} {message}")
+        of_model = document.kind == "Model"
+        context.placeholder(document, (*path, "value"), f"{path[-1]} {message}", of_model=of_model)
 
 
 def _check_where(
@@ -119,4 +120,6 @@ def check_secret(context: Context, document: Document, spec: SecretSpec) -> None
     for key, value in spec.values.items():
         if is_placeholder(value):
             held = "stringData" if at(document.raw, ("stringData", key)) is not None else "data"
-            context.warning(document, (held, key), f"the value of {key!r} is only a placeholder")
+            message = f"the value of {key!r} is only a placeholder"
+            of_model = document.name not in context.secrets_of_others
+            context.placeholder(document, (held, key), message, of_model=of_model)
