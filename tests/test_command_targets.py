@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.openai_server import Hang, HttpError, OpenAIServer, Reply
+from tests.openai_server import Hang, HttpError, OpenAIServer, Reply, ToolCalls
 from tests.test_cli import LAUNCH, PATIENCE, environment
 from tests.test_run_command import (
     AGENTS,
@@ -120,3 +120,30 @@ def test_what_was_spent_in_a_team_inside_counts_where_time_is_up() -> None:
         told = answer("run", "docs", *to(server), "--timeout", "2")[1]
     assert told["stop"]["by"] == "timeout"
     assert told["tokenUsage"]["totalTokens"] == spent_in(3)
+
+
+# --- what is said in a tool
+
+ASKS = """
+apiVersion: ark.mckinsey.com/v1alpha1
+kind: Agent
+metadata: {name: ann}
+spec:
+  prompt: You are ann.
+  tools: [{type: custom, name: ask-bob}]
+---
+apiVersion: ark.mckinsey.com/v1alpha1
+kind: Tool
+metadata: {name: ask-bob}
+spec: {type: agent, agent: {name: bob}}
+"""
+
+
+def test_the_words_of_who_is_asked_through_a_tool_are_no_message_where_a_run_is_left() -> None:
+    bob = AGENTS.split("---")[1]
+    write(ASKS, bob, TEAM, QUERY)
+    asked = ToolCalls([("ask-bob", {"input": "Well?"})])
+    with OpenAIServer([asked, "Aye.", HANGS]) as server:
+        code, told, _ = left_after(server, 3)
+    assert (code, told["responses"][0]["raw"]) == (130, [])
+    assert told["tokenUsage"]["totalTokens"] > 0

@@ -32,6 +32,8 @@ class SoFar:
         self._by_member = dict(usage.by_member)
         self._inside: list[tuple[tuple[str, ...], Tokens]] = []
         """What was spent inside of members that are not done, and where."""
+        self._asking: list[tuple[str, ...]] = []
+        """Who waits for a tool: what is said in there is an answer to them, and no message."""
         self._referee = usage.referee
         self._selector = usage.selector
         self.thread: str | None = None
@@ -43,6 +45,10 @@ class SoFar:
                 self.thread = event.thread_id
             case events.TurnCompleted():
                 self._turn(event)
+            case events.ToolCalled():
+                self._asking.append((*event.path, event.agent_name))
+            case events.ToolReturned():
+                self._answered((*event.path, event.agent_name))
             case events.TurnFailed():
                 self._failed(event)
             case events.RoundStarted() if not event.path:
@@ -62,17 +68,26 @@ class SoFar:
         """What was said and spent inside of a member stands until the member itself is done."""
         within = (*event.path, event.agent_name)
         self._said = [each for each in self._said if not _is_in(each.path, within)]
-        self._said.append(event.contribution.model_copy(update={"path": event.path}))
-        self._inside = [each for each in self._inside if not _is_in(each[0], within)]
+        if not any(_is_in(event.path, asking) for asking in self._asking):
+            self._said.append(event.contribution.model_copy(update={"path": event.path}))
+        self._over(within)
         self._spend(event, event.usage)
         if not event.path:
             self.turns = max(self.turns, event.turn)
+
+    def _over(self, within: tuple[str, ...]) -> None:
+        self._inside = [each for each in self._inside if not _is_in(each[0], within)]
+        self._asking = [each for each in self._asking if not _is_in(each, within)]
+
+    def _answered(self, asking: tuple[str, ...]) -> None:
+        if asking in self._asking:
+            self._asking.remove(asking)
 
     def _failed(self, event: events.TurnFailed) -> None:
         """What was spent inside stays spent: what the member does next begins anew."""
         within = (*event.path, event.agent_name)
         lost = [spent for path, spent in self._inside if _is_in(path, within)]
-        self._inside = [each for each in self._inside if not _is_in(each[0], within)]
+        self._over(within)
         self._spend(event, sum(lost, Tokens()))
         if not event.path:
             self.turns = max(self.turns, event.turn)
