@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from flowcompose.core.untyped import items_of, mapping_of
 from flowcompose.runner.beginnings import Beginnings
 from flowcompose.runner.escaped import bare_forms, escaped_pattern, without_backslashes
+from flowcompose.runner.secret_forms import forms_of, texts_of
 
 _SHORTEST = 4
 """What is shorter than this stands in too many words to be told apart from them."""
-
-_LONG_LINE = 16
-"""Shorter lines of a secret may stand in any text."""
-
-_SCHEME = re.compile(r"(?:api-?key|basic|bearer|key|token)\s+(\S{8,})", re.IGNORECASE)
-"""What a header says of the credential after it, which servers repeat without."""
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{0,99}[1-9])?")
 """As JSON writes one that is the same text when it is read back."""
 
 _STARS = "***"
-_ANY_TEXT = "surrogatepass"
-"""Of encodings: what a shell passes on need not be text."""
-
-_LEAST_PIECE = 8
-"""Shorter pieces of base64 would be found in texts that have nothing to do with the secret."""
 
 
 class Redactor:
@@ -42,10 +30,10 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        texts = {text for each in secrets for text in _texts(each)}
+        texts = {text for each in secrets for text in texts_of(each)}
         texts = {text for text in texts if len(text) >= _SHORTEST}
         self._numbers = frozenset(json.loads(text) for text in texts if _NUMBER.fullmatch(text))
-        self._forms = Beginnings(form for text in texts for form in _forms(text))
+        self._forms = Beginnings(form for text in texts for form in forms_of(text))
         patterns = {text: escaped_pattern(text) for text in texts}
         self._patterns = [each for each in patterns.values() if each]
         self._bare = Beginnings(
@@ -124,17 +112,6 @@ class Redactor:
                 found = pattern.search(text, found.start() + 1)
 
 
-def _texts(secret: str) -> Iterator[str]:
-    """Give a secret, without the line's end or the scheme of a header too, and its long lines.
-
-    A key of several lines may come back with other ends of lines, or with none.
-    """
-    yield from (secret, secret.strip())
-    if scheme := _SCHEME.fullmatch(secret.strip()):
-        yield scheme[1]
-    yield from (line for line in map(str.strip, secret.splitlines()) if len(line) >= _LONG_LINE)
-
-
 class TokenRedactor:
     """Cleans texts that come in pieces: a secret that is split over some does not get out.
 
@@ -155,41 +132,3 @@ class TokenRedactor:
     def flush(self, key: str) -> str:
         """Give the rest of the text `key`, which has ended."""
         return self._redactor.clean(self._held.pop(key, ""))
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """Give a secret as it is, and as JSON, URLs, `repr` and base64 write it."""
-    yield secret
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    yield repr(secret)[1:-1]
-    spaced = _quoted(secret, "")
-    for quoted in (_quoted(secret, "/"), spaced, spaced.replace("%20", "+")):
-        yield quoted
-        yield _lower_case_escapes(quoted)
-    yield from _as_base64(secret.encode(errors=_ANY_TEXT))
-
-
-def _quoted(text: str, safe: str) -> str:
-    return quote(text, safe, errors=_ANY_TEXT)
-
-
-def _lower_case_escapes(quoted: str) -> str:
-    first, *rest = quoted.split("%")
-    return "%".join([first, *(each[:2].lower() + each[2:] for each in rest)])
-
-
-def _as_base64(data: bytes) -> Iterator[str]:
-    """Give it as base64 on its own, and as part of something longer such as `user:secret`."""
-    whole = b64encode(data).decode()
-    pieces = [whole, whole.rstrip("="), *(_inside(data, before) for before in range(3))]
-    for piece in filter(lambda each: len(each) >= _LEAST_PIECE, pieces):
-        yield piece
-        yield piece.replace("+", "-").replace("/", "_")
-
-
-def _inside(data: bytes, before: int) -> str:
-    """Give the characters that depend on the secret alone if `before` bytes precede it."""
-    encoded = b64encode(b"\0" * before + data).decode()
-    bits = 8 * (before + len(data))
-    return encoded[(8 * before + 5) // 6 : bits // 6]
