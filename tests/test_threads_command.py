@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -440,8 +441,19 @@ def test_an_answer_that_nobody_waits_for_is_told() -> None:
 
 def test_events_of_a_resumed_run_are_added_to_those_before() -> None:
     kept = ("--events", "events.jsonl")
-    left_at("bob2", signal.SIGKILL, *RUN, *kept)
+    process = started(*RUN, "--json", *kept, STOP_AT="bob2")
+    wait_for_stop(process)
+    until = time.monotonic() + PATIENCE  # the next turn may begin before the last one is written
+    while turns_in(Path("events.jsonl")) != [1] and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
     cli("resume", *KEEP, "t", *kept)
-    lines = [json.loads(line) for line in Path("events.jsonl").read_text().splitlines()]
-    turns = [each["turn"] for each in lines if each["type"] == "TurnCompleted"]
-    assert turns == [1, 2, 3, 4]
+    assert turns_in(Path("events.jsonl")) == [1, 2, 3, 4]
+
+
+def turns_in(file: Path) -> list[int]:
+    """The turns that are done, of a file that may be written just now."""
+    lines = [line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    events = map(json.loads, lines)
+    return [each["turn"] for each in events if each["type"] == "TurnCompleted"]
