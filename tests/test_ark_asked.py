@@ -14,15 +14,9 @@ from flowcompose.runner.agents.endpoint import Endpoint
 from flowcompose.runner.manifest import load_text
 from flowcompose.runner.teams import team_pattern
 from tests.openai_server import OpenAIServer, Reply, ToolCalls
+from tests.test_ark_events import SECRET, VAULT
 
-SECRET = "s3cr3t-of-the-vault"
-
-DOCUMENTS = f"""
-apiVersion: v1
-kind: Secret
-metadata: {{name: vault}}
-stringData: {{token: {SECRET}}}
----
+DOCUMENTS = f"""{VAULT}
 apiVersion: ark.mckinsey.com/v1alpha1
 kind: Agent
 metadata: {{name: ann}}

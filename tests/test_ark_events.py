@@ -22,12 +22,15 @@ from tests.openai_server import OpenAIServer, Reply, ToolCalls
 
 SECRET = "s3cr3t-of-the-vault"
 
-DOCUMENTS = f"""
+VAULT = f"""
 apiVersion: v1
 kind: Secret
 metadata: {{name: vault}}
 stringData: {{token: {SECRET}}}
 ---
+"""
+
+DOCUMENTS = f"""{VAULT}
 apiVersion: ark.mckinsey.com/v1alpha1
 kind: Agent
 metadata: {{name: ann}}
